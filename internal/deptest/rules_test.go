@@ -60,7 +60,7 @@ func rules() map[string]rule {
 		},
 
 		// Acts.
-		"internal/engine/accept": {imports: "internal/fetch pkg/scheduler"},
+		"internal/engine/accept": {imports: "internal/fetch internal/identity pkg/scheduler"},
 		"internal/engine": {
 			imports: "internal/engine/accept internal/errno internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/soaktest internal/testbody golang.org/x/sys",

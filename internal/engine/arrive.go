@@ -20,7 +20,7 @@ func (o *owner) lookForReturns(reqs context.Context) {
 		if n := shared.changes.returns.Load(); n != l.seen.returns {
 			l.seen.returns = n
 			if l.there && !l.lost {
-				o.goOn(reqs, scheduler.LinkID(id))
+				o.resumeLink(reqs, scheduler.LinkID(id))
 			}
 		}
 	}
@@ -30,9 +30,9 @@ func (o *owner) lookForReturns(reqs context.Context) {
 // it has everything before it, the checks of its responses included.
 func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	l := &o.links[id]
-	moved := o.e.routes[id].follow(&o.e.cfg.HTTP)
+	moved := o.e.routes[id].closeIfMoved(&o.e.cfg.HTTP)
 	if moved {
-		o.leave(reqs, id)
+		o.withdrawAll(reqs, id)
 	}
 	lost := l.lost
 	o.closeOpened(id)
@@ -53,8 +53,8 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	o.linkUp(reqs, id)
 }
 
-// leave withdraws a link's requests, whose connections are gone.
-func (o *owner) leave(reqs context.Context, id scheduler.LinkID) {
+// withdrawAll withdraws a link's requests, whose connections are gone.
+func (o *owner) withdrawAll(reqs context.Context, id scheduler.LinkID) {
 	for _, t := range o.transfers {
 		if t.link == id {
 			o.count(reqs, t) // what came before counts
@@ -64,7 +64,7 @@ func (o *owner) leave(reqs context.Context, id scheduler.LinkID) {
 	if !o.links[id].lost {
 		o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
 	}
-	o.work.elsewhere(id)
+	o.work.linkMoved(id)
 }
 
 // linkUp tells the scheduler of a link and of what is known of it.
@@ -81,8 +81,8 @@ func (o *owner) linkUp(reqs context.Context, id scheduler.LinkID) {
 	})
 }
 
-// goOn tells the scheduler that a link need not wait any longer, but for its server.
-func (o *owner) goOn(reqs context.Context, id scheduler.LinkID) {
+// resumeLink tells the scheduler that a link need not wait any longer, but for its server.
+func (o *owner) resumeLink(reqs context.Context, id scheduler.LinkID) {
 	o.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: id, Wait: o.serversWait(id)})
 }
 

@@ -105,7 +105,7 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
-	b.finalizer.done = make(chan finalized)
+	b.finalizer.done = make(chan finished)
 	b.solos.done = make(chan soloEnd)
 	var err error
 	if b.tuner, err = newTuner(spec, len(e.links)); err != nil {
@@ -125,14 +125,14 @@ func (b *batch) run(ctx context.Context) error {
 	b.linksUp(reqs)
 	b.tune(reqs, b.e.now())
 	b.loop(ctx, reqs)
-	cancel(first(b.err, errOver))
-	b.wind(reqs)
+	cancel(firstError(b.err, errOver))
+	b.windUp(reqs)
 	b.solos.close()
 	b.sample()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return first(b.err, b.firstErr)
+	return firstError(b.err, b.firstErr)
 }
 
 // over says whether every file has ended.
@@ -151,13 +151,13 @@ func (b *batch) loop(ctx, reqs context.Context) {
 		timer.Reset(b.waker.set(now, b.nextLook(now), b.nextDue(now)))
 		select {
 		case <-b.waker.bell:
-		case m := <-b.tell:
+		case m := <-b.messages:
 			b.hear(reqs, m)
 			b.hearMore(reqs)
 		case job, ok := <-more:
 			b.takeJob(reqs, job, ok)
 		case c := <-b.finalizer.done:
-			b.finalized(reqs, c)
+			b.takeFinished(reqs, c)
 		case a := <-b.solos.done:
 			b.soloEnded(reqs, a)
 		case <-timer.C:
@@ -186,7 +186,7 @@ func (b *batch) proceed(reqs context.Context) bool {
 func (b *batch) hearMore(reqs context.Context) {
 	for range heardAtOnce {
 		select {
-		case m := <-b.tell:
+		case m := <-b.messages:
 			b.hear(reqs, m)
 		default:
 			return
@@ -226,7 +226,7 @@ func (b *batch) lookAround(reqs context.Context) {
 		return
 	}
 	b.last.look = now
-	b.follow(reqs, now)
+	b.update(reqs, now)
 	b.resumeDeferred(reqs, now)
 	b.watchVotes(now)
 	b.watchStalls(now)
@@ -238,11 +238,11 @@ func (b *batch) lookAround(reqs context.Context) {
 	b.fail(noLink(b.allLost()))
 }
 
-// wind ends what is left when nothing more is to be fetched: of each file, what is
+// windUp ends what is left when nothing more is to be fetched: of each file, what is
 // worth keeping is kept.
-func (b *batch) wind(reqs context.Context) {
+func (b *batch) windUp(reqs context.Context) {
 	for len(b.transfers) > 0 { // all have their context's end to obey
-		b.hear(reqs, <-b.tell)
+		b.hear(reqs, <-b.messages)
 	}
 	b.closeAllOpened()
 	for b.solos.running > 0 {
@@ -250,11 +250,11 @@ func (b *batch) wind(reqs context.Context) {
 		case a := <-b.solos.done:
 			b.soloEnded(reqs, a)
 		case c := <-b.finalizer.done:
-			b.finalized(reqs, c)
+			b.takeFinished(reqs, c)
 		}
 	}
 	for b.finalizer.running > 0 {
-		b.finalized(reqs, <-b.finalizer.done)
+		b.takeFinished(reqs, <-b.finalizer.done)
 	}
 	for _, f := range slices.Clone(b.files) {
 		switch {
@@ -264,13 +264,13 @@ func (b *batch) wind(reqs context.Context) {
 			f.state = finishing
 			b.finalizer.finish(reqs, f)
 		default:
-			f.cause = first(f.cause, b.own(f), b.err)
+			f.cause = firstError(f.cause, b.ownError(f), b.err)
 			f.state = failed
 			b.finalizer.close(reqs, f)
 		}
 	}
 	for b.finalizer.running > 0 {
-		b.finalized(reqs, <-b.finalizer.done)
+		b.takeFinished(reqs, <-b.finalizer.done)
 	}
 }
 

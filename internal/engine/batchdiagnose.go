@@ -28,11 +28,11 @@ const (
 	// boundMost is the same where the server is known to bound requests, and there are no
 	// others: it may not have noticed yet that they are over.
 	boundMost = 3 * mayBeBoundMost
-	// sparedMost is how often a failure of one file may be put down to a server that
+	// excusedMost is how often a failure of one file may be put down to a server that
 	// bounds its connections.
-	sparedMost = 2
-	// lackedMost is how often a file may wait for descriptors.
-	lackedMost = 6
+	excusedMost = 2
+	// descriptorTries is how often a file may wait for descriptors.
+	descriptorTries = 6
 	// aliveTime is for how long a link that has brought bytes is not to blame for a
 	// failure.
 	aliveTime = 2 * scheduler.Second
@@ -76,7 +76,7 @@ func (b *batch) diskFailed(reqs context.Context, f *file, err error) diagnosis {
 	case errors.Is(err, store.ErrLeft):
 		b.goSolo(reqs, f, "")
 		return diagnosis{outcome: event.OutcomeCancelled, retry: true}
-	case errno.IsScarce(err) && f.noDescriptors < lackedMost:
+	case errno.IsScarce(err) && f.noDescriptors < descriptorTries:
 		f.noDescriptors++
 		b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.noDescriptors)))
 		return diagnosis{outcome: event.OutcomeStorage, retry: true}
@@ -144,8 +144,8 @@ func (b *batch) failureOf(t *transfer, err error) (f accept.Failure, answers int
 		Err: err, Sized: of.size >= 0, OneTry: b.e.cfg.Tries == 1,
 		Ranges: over.history(), Others: others, Overloads: of.overloads,
 		Bounds: others > 0 && b.bounds(t), MayBound: b.mayBound(t, others),
-		Spare:          of.excused < sparedMost && over.heard > 0 && b.onSpareConnection(t),
-		CountsFailures: b.e.cfg.ErrorTries > 0, Elsewhere: b.mayDoElsewhere(s, t.link, classOf(err)),
+		Spare:          of.excused < excusedMost && over.heard > 0 && b.onSpareConnection(t),
+		CountsFailures: b.e.cfg.ErrorTries > 0, Elsewhere: b.mayWorkElsewhere(s, t.link, classOf(err)),
 		Unresolved: dns != nil && (!s.answered || !named(of, dns)),
 		LinkWorks:  b.links[t.link].traffic.lastByte >= since, ServerWorks: s.heardSince(since), ResponseCame: t.resp != nil,
 	}, answers
@@ -233,7 +233,7 @@ func (b *batch) dropsRanges(t *transfer, err error) bool {
 // left.
 func (b *batch) linkFailed(reqs context.Context, t *transfer, err error) diagnosis {
 	end := b.countFailure(t, err, b.e.cfg.Tries)
-	t.file.lastFailure = first(end.lost, err)
+	t.file.lastFailure = firstError(end.lost, err)
 	if end.lost != nil && b.dropsRanges(t, err) {
 		b.goSolo(reqs, t.file, "the server does not serve ranges of it")
 		end.retry, end.lost, end.wait = true, nil, 0
@@ -251,7 +251,7 @@ func (b *batch) serverFailed(reqs context.Context, t *transfer, fe *fetch.Error)
 	f.failedOver.add(t.link)
 	if b.exhausted(f) {
 		f.denied |= f.failedOver
-		return b.denied(reqs, t, tried(fe, f.serverFailures))
+		return b.denied(reqs, t, afterTries(fe, f.serverFailures))
 	}
 	wait := backoff(f.serverFailures)
 	b.e.tellWait(redact(f.job.URL), fe, wait, 0)
@@ -289,7 +289,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) diagnos
 		most = min(most, n)
 	}
 	if f.askedLater >= most {
-		return b.denied(reqs, t, tried(fe, f.askedLater))
+		return b.denied(reqs, t, afterTries(fe, f.askedLater))
 	}
 	wait := max(backoff(f.askedLater), fe.RetryAfter)
 	if now >= f.site.notBefore { // or it has been told of another file of the site

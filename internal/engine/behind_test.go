@@ -46,7 +46,7 @@ func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {
 	total := int64(0)
 	for i := range 10 {
 		for n, conn := range []net.Conn{one, other} {
-			total += c.of(conn).look(&link.TCPInfo{OutOfOrder: uint32(100*(n+1) + i)}).disorder
+			total += c.forConn(conn).look(&link.TCPInfo{OutOfOrder: uint32(100*(n+1) + i)}).disorder
 		}
 	}
 	if want := int64(109 + 209); total != want {
@@ -54,10 +54,10 @@ func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {
 	}
 	third, _ := net.Pipe()
 	defer third.Close() //nolint:errcheck // a pipe
-	if g := c.of(third).look(&link.TCPInfo{OutOfOrder: 5}); g.disorder != 5 {
+	if g := c.forConn(third).look(&link.TCPInfo{OutOfOrder: 5}); g.disorder != 5 {
 		t.Errorf("a new connection: %d", g.disorder)
 	}
-	if g := c.of(other).look(&link.TCPInfo{OutOfOrder: 210}); g.disorder != 1 {
+	if g := c.forConn(other).look(&link.TCPInfo{OutOfOrder: 210}); g.disorder != 1 {
 		t.Errorf("one that was asked before: %d", g.disorder)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,24 +20,20 @@ import (
 // nullSink takes everything and keeps nothing.
 type nullSink struct{}
 
-func (nullSink) resume() (id identity.Identity, done []scheduler.Range, ok bool) {
+func (nullSink) Resume() (id identity.Identity, done []scheduler.Range, ok bool) {
 	return id, nil, false
 }
-func (nullSink) begin(identity.Identity) error                               { return nil }
-func (nullSink) restart() error                                              { return nil }
+func (nullSink) Begin(identity.Identity) error                               { return nil }
+func (nullSink) Restart() error                                              { return nil }
 func (nullSink) WriteAt(p []byte, _ int64) (int, error)                      { return len(p), nil }
 func (nullSink) ReadAt(p []byte, _ int64) (int, error)                       { clear(p); return len(p), nil }
-func (nullSink) room(context.Context, int64) error                           { return nil }
-func (nullSink) window() int64                                               { return 0 }
-func (nullSink) drained() int64                                              { return 0 }
-func (nullSink) moved() <-chan struct{}                                      { return nil }
-func (nullSink) failed() error                                               { return nil }
-func (nullSink) checkpoint([]scheduler.Range) error                          { return nil }
-func (nullSink) suspend([]scheduler.Range) error                             { return nil }
-func (nullSink) readerAt() io.ReaderAt                                       { return nil }
-func (nullSink) reject() error                                               { return nil }
-func (nullSink) commit(context.Context, store.CommitOptions) (string, error) { return "", nil }
-func (nullSink) close() error                                                { return nil }
+func (nullSink) Checkpoint([]scheduler.Range) error                          { return nil }
+func (nullSink) Suspend([]scheduler.Range) error                             { return nil }
+func (nullSink) Reject() error                                               { return nil }
+func (nullSink) Commit(context.Context, store.CommitOptions) (string, error) { return "", nil }
+func (nullSink) Close() error                                                { return nil }
+
+func (nullSink) stream() *streamSink { return nil }
 
 // plain is a link over loopback without faults.
 type plain struct{ net.Dialer }

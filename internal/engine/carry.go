@@ -122,7 +122,7 @@ func (c *carrier) release() {
 	}
 }
 
-// pipes are those of an Engine's carriers, for the next one when they are done.
+// pipes keeps the pipes that carriers are done with, for the next ones.
 type pipes struct{ idle freeList[*store.Mover] }
 
 // get is nil where there can be none.

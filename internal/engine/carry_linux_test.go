@@ -71,7 +71,7 @@ func fillSpy(t *testing.T, r *rig, s *spy, job *Job) error {
 	defer e.Close()
 	object, err := e.fill(ctx, job, s)
 	if err == nil {
-		_, err = s.commit(ctx, object)
+		_, err = s.Commit(ctx, object)
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (b *batch) record(now scheduler.Time) {
 	b.finalizer.recording = true
 	b.finalizer.running++
 	go func() {
-		c := finalized{kind: recorded, files: files, errs: make([]error, len(files))}
+		c := finished{kind: recorded, files: files, errs: make([]error, len(files))}
 		for i, f := range files {
 			c.errs[i] = f.checkpoint(done[i])
 		}
@@ -49,11 +49,11 @@ func (f *file) checkpoint(done []scheduler.Range) error {
 	if !ok {
 		return nil
 	}
-	return to.checkpoint(done)
+	return to.Checkpoint(done)
 }
 
 // recorded takes the end of a checkpoint.
-func (b *batch) recorded(reqs context.Context, c finalized) {
+func (b *batch) recorded(reqs context.Context, c finished) {
 	b.finalizer.recording = false
 	for i, f := range c.files {
 		f.saving = false

@@ -15,7 +15,7 @@ import (
 func TestLargeWritesAreComparedWithWhatAStreamHasHandedOn(t *testing.T) {
 	const had = 300 << 10
 	s := newStreamSink(io.Discard, "-")
-	defer s.close() //nolint:errcheck // of a test
+	defer s.Close() //nolint:errcheck // of a test
 	if _, err := s.WriteAt(make([]byte, had), 0); err != nil {
 		t.Fatal(err)
 	}

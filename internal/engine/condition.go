@@ -22,9 +22,9 @@ type Condition struct {
 	Size  int64
 }
 
-// coarse is how much earlier a file may seem to have been changed than it was: FAT counts
+// timeSlack is how much earlier a file may seem to have been changed than it was: FAT counts
 // in 2 s.
-const coarse = 2 * time.Second
+const timeSlack = 2 * time.Second
 
 // any says whether there is a condition.
 func (c *Condition) any() bool { return !c.After.IsZero() || !c.Before.IsZero() }
@@ -39,7 +39,7 @@ func (c *Condition) wants(o *fetch.Object) bool {
 	switch {
 	case !known, c.Local && o.Size >= 0 && o.Size != c.Size:
 		return true
-	case c.Local && changed.Sub(c.After) < coarse, !c.Local && !c.After.IsZero() && !changed.After(c.After):
+	case c.Local && changed.Sub(c.After) < timeSlack, !c.Local && !c.After.IsZero() && !changed.After(c.After):
 		return false
 	}
 	return c.Before.IsZero() || changed.Before(c.Before)

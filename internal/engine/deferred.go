@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -55,23 +56,12 @@ func (b *batch) postponeRest(reqs context.Context, f *file, until scheduler.Time
 	return true
 }
 
-// without is what of some ranges lies in none of others. Both are in order.
-func without(ranges, others []scheduler.Range) (rest []scheduler.Range) {
-	for _, r := range ranges {
-		for _, o := range others {
-			if o.End <= r.Off || o.Off >= r.End {
-				continue
-			}
-			if o.Off > r.Off {
-				rest = append(rest, scheduler.Range{Off: r.Off, End: o.Off})
-			}
-			r.Off = min(o.End, r.End)
-		}
-		if !r.Empty() {
-			rest = append(rest, r)
-		}
+// without is ranges without the bytes of others. Both are sorted.
+func without(ranges, others []scheduler.Range) []scheduler.Range {
+	for _, o := range others {
+		ranges = accept.Without(ranges, o)
 	}
-	return rest
+	return ranges
 }
 
 // resumeRest lays out what of a file was put off.

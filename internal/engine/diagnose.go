@@ -69,7 +69,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagno
 		return d.linkFailed(t, err)
 	case t.probe && foreign:
 		return diagnosis{outcome: outcomeOf(err), retry: true}
-	case errors.Is(err, errLastDiffers) && d.proof.doubted:
+	case errors.Is(err, errLastDiffers) && d.proof.earlierUnproven:
 		d.otherObject(reqs, t, err.Error())
 		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
 	case errors.Is(err, errLastDiffers):
@@ -190,9 +190,9 @@ func (d *download) tries(err error) int {
 func (d *download) linkFailed(t *transfer, err error) diagnosis {
 	l := &d.links[t.link]
 	l.faults.dropped = l.faults.dropped || fetch.MayRefuseRange(err)
-	if l.faults.serverFailed = !d.identified && failing(err); l.faults.serverFailed && t.sent >= l.faults.countedAt {
+	if l.faults.serverFailed = !d.identified && isServerFailure(err); l.faults.serverFailed && t.sent >= l.faults.countedAt {
 		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
-			return diagnosis{outcome: outcomeOf(err), lost: tried(err, d.failures), fails: true}
+			return diagnosis{outcome: outcomeOf(err), lost: afterTries(err, d.failures), fails: true}
 		}
 	}
 	return d.countFailure(t, err, d.tries(err))

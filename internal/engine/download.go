@@ -30,7 +30,7 @@ type download struct {
 	identified bool           // an answer was taken
 	name       string         // that the server proposes; "": none
 	first      firstAnswer
-	vote       sizeVotes
+	vote       sizeVote
 	proof      proof
 	doubts     doubts
 	failures   int // answers that a server has failed, before the first response
@@ -54,13 +54,7 @@ type firstAnswer struct {
 	remote   netip.AddrPort
 	page     bool // it is a page, which the URL does not promise
 	followed bool // a second answer was taken
-}
-
-// sizeVotes are what links have said of the object's size.
-type sizeVotes struct {
-	agree    linkSet // over which the size that is known was told
-	believed bool    // see sizeBelieved
-	disputed bool    // links have told several sizes, or objects, before
+	disputed bool // links have told several sizes, or objects, before
 }
 
 // doubts are the responses that wait for the other links' first; see doubtful.
@@ -91,9 +85,9 @@ type checkpoint struct {
 func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, checkpoint: checkpoint{done: make(chan error, 1)}}
 	d.work = d
-	d.failures, d.vote.disputed = job.failures, job.disagree != 0
-	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
-	switch id, done, ok := to.resume(); {
+	d.failures, d.first.disputed = job.failures, job.disagree != 0
+	cfg := scheduler.Config{Size: -1, Window: to.stream().window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
+	switch id, done, ok := to.Resume(); {
 	case before != nil:
 		cfg.Have = d.inherit(before)
 		cfg.Size = d.known.Size()
@@ -103,14 +97,12 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 		cfg.Size, cfg.Have = job.Part.Object.Size, d.earlier.have
 	case ok:
 		d.known, d.earlier.have = identity.Resumed(id), done
-		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
-			d.to, done = newLastByteSink(file, done), butLast(done)
+		if file, ok := to.(fileSink); ok && isWhole(done, id.Size) {
+			d.to, done = newLastByteSink(file, done), withoutLastByte(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}
-	for _, r := range cfg.Have {
-		d.earlier.resumed += r.Len()
-	}
+	d.earlier.resumed = length(cfg.Have)
 	if err := d.schedule(cfg); err != nil {
 		return nil, fmt.Errorf("the journal: %w", err)
 	}
@@ -118,39 +110,39 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 		d.track(cfg.Have)
 	}
 	if before != nil && before.identified {
-		d.proof.doubted = before.proof.doubted && len(cfg.Have) > 0
+		d.proof.earlierUnproven = before.proof.earlierUnproven && len(cfg.Have) > 0
 	}
 	return d, nil
 }
 
-// listens implements work: as long as the object's size is one link's word, others are to
+// wantsAnswer implements work: as long as the object's size is one link's word, others are to
 // be heard.
-func (d *download) listens(t *transfer) bool {
+func (d *download) wantsAnswer(t *transfer) bool {
 	return d.identified && t.resp == nil && d.mayTellSize(t.link) && !d.sizeBelieved(d.e.now())
 }
 
-// dismiss cancels the requests that were withdrawn, and whose answers are of no interest any more.
-func (d *download) dismiss() {
+// cancelWithdrawn cancels the requests that were withdrawn, and whose answers are of no interest any more.
+func (d *download) cancelWithdrawn() {
 	for _, t := range d.transfers {
-		if t.released && t.resp == nil && !d.listens(t) {
+		if t.released && t.resp == nil && !d.wantsAnswer(t) {
 			t.cancel(errReleased)
 		}
 	}
 }
 
-// aim implements work: addresses are offsets in the object.
-func (d *download) aim(t *transfer, at int64) {
+// address implements work: addresses are offsets in the object.
+func (d *download) address(t *transfer, at int64) {
 	t.off, t.first = at, !d.identified && len(d.earlier.have) == 0
-	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.window() > 0, d.overlapOf(t)
+	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.stream() != nil, d.overlapOf(t)
 	if u := d.links[t.link].url; u != nil {
 		t.url = u
 	}
 }
 
-// elsewhere implements work. If the first response came over the link, it came over
+// linkMoved implements work. If the first response came over the link, it came over
 // another network: should this one give another object, that says nothing about the
 // first.
-func (d *download) elsewhere(id scheduler.LinkID) {
+func (d *download) linkMoved(id scheduler.LinkID) {
 	if d.first.link == id {
 		d.first.link = scheduler.NoLink
 	}
@@ -179,7 +171,7 @@ func (d *download) run(ctx context.Context) error {
 	d.tellOverlap(reqs)
 	d.linksUp(reqs)
 	if d.job.Part != nil { // the window begins where the part does
-		d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
+		d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
@@ -191,7 +183,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 	cancel(errOver)
 	for len(d.transfers) > 0 { // all have their context's end to obey
-		d.hear(reqs, <-d.tell)
+		d.hear(reqs, <-d.messages)
 	}
 	d.closeAllOpened()
 	if d.checkpoint.running {
@@ -206,13 +198,13 @@ func (d *download) end() error {
 	switch {
 	case d.err == nil || errors.Is(d.err, errStartOver), errors.Is(d.err, errAgain), errors.Is(d.err, errOutvoted):
 		return d.err
-	case errors.Is(d.err, ErrLonger) && d.proof.doubted:
+	case errors.Is(d.err, ErrLonger) && d.proof.earlierUnproven:
 		d.e.giveBack(d.to)
 		return d.err
-	case d.singleStream || !d.identified || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
+	case d.singleStream || !d.identified || d.proof.contradicted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err
 	}
-	if err := d.to.suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {
+	if err := d.to.Suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {
 		d.e.notice(true, "the state could not be saved: %v", err)
 	}
 	return d.err

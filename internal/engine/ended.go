@@ -178,14 +178,14 @@ func (o *owner) inFlight(id scheduler.LinkID) (n int) {
 	return n
 }
 
-// failing says whether an error is a server's answer that it has failed.
-func failing(err error) bool {
+// isServerFailure says whether an error is a server's answer that it has failed.
+func isServerFailure(err error) bool {
 	fe, ok := errors.AsType[*fetch.Error](err)
 	return ok && fe.Failing()
 }
 
-// tried is an error that has come so often.
-func tried(err error, times int) error {
+// afterTries is an error that has come so often.
+func afterTries(err error, times int) error {
 	if times == 1 {
 		return err
 	}
@@ -213,7 +213,7 @@ func (o *owner) countFailure(t *transfer, err error, tries int) diagnosis {
 	l.faults.inRow++
 	late := o.e.cfg.RetryFor > 0 && l.faults.countedAt >= o.e.cfg.RetryFor
 	if late || tries > 0 && l.faults.inRow >= tries {
-		return diagnosis{outcome: outcome, lost: tried(err, l.faults.inRow)}
+		return diagnosis{outcome: outcome, lost: afterTries(err, l.faults.inRow)}
 	}
 	wait := max(backoff(l.faults.inRow), retryAfter)
 	o.e.tellWait(o.e.links[t.link].Name(), err, wait, tries-l.faults.inRow)

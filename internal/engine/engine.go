@@ -210,7 +210,7 @@ func (e *Engine) limited(id scheduler.LinkID) bool {
 	return e.limiters(id) != [...]*rate.Limiter{nil, nil, nil}
 }
 
-// limiters are those that hold a link's bytes up; nil is none.
+// limiters are the limits on rate that hold for a link; nil: there is none.
 func (e *Engine) limiters(id scheduler.LinkID) [3]*rate.Limiter {
 	return [...]*rate.Limiter{e.cfg.LimitRate, e.cfg.Overall, e.links[id].limiter}
 }

@@ -244,15 +244,10 @@ func (b *batch) continueExisting(reqs context.Context, t *transfer) {
 func (b *batch) tellExpected(reqs context.Context) {
 	bytes := int64(0)
 	if b.supply.jobs != nil {
-		bytes = b.toCome()
+		bytes = b.bytesToCome()
 	}
 	for _, f := range b.deferred {
-		for _, r := range f.remaining {
-			bytes += r.Len()
-		}
-		for _, r := range f.putOff {
-			bytes += r.Len()
-		}
+		bytes += length(f.remaining) + length(f.putOff)
 		if f.size < 0 {
 			bytes += b.likely(f)
 		}
@@ -276,5 +271,5 @@ func (b *batch) publishStarted(f *file) {
 	if f.state == running && len(f.pieces) > 0 {
 		b.supply.waiting--
 	}
-	b.e.cfg.Bus.Publish(event.FileStarted{At: b.e.now(), File: f.job.ID, URL: redact(f.job.URL), Output: f.job.wish()})
+	b.e.cfg.Bus.Publish(event.FileStarted{At: b.e.now(), File: f.job.ID, URL: redact(f.job.URL), Output: f.job.outputName()})
 }

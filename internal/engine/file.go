@@ -56,7 +56,7 @@ type file struct {
 	fileObject
 	setbacks
 	refusals
-	finalization
+	completion
 	output output
 }
 
@@ -73,12 +73,13 @@ type layout struct {
 
 // fileObject is what servers have said of a file.
 type fileObject struct {
-	size     int64          // -1: no response has told
-	known    identity.Known // what all answers must agree with, once size is known
-	name     string         // that the server proposes
-	page     bool           // the first answer says that it is HTML
-	vote     sizeVote
-	disagree linkSet // over which links several sizes were told
+	size      int64          // -1: no response has told
+	known     identity.Known // what all answers must agree with, once size is known
+	name      string         // that the server proposes
+	page      bool           // the first answer says that it is HTML
+	vote      sizeVote
+	witnesses witnesses
+	disagree  linkSet // over which links several sizes were told
 }
 
 // setbacks are how often a file was tried in vain, by reason.
@@ -105,8 +106,8 @@ type refusals struct {
 	retryLinksAt scheduler.Time
 }
 
-// finalization is how far a file is that is being finished in the background.
-type finalization struct {
+// completion is how far a file is that is being finished in the background.
+type completion struct {
 	closing  bool  // it is being verified, committed or closed
 	verified bool  // its checksum is right
 	saving   bool  // a checkpoint is being made
@@ -139,7 +140,7 @@ func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
 		p.err = p.begin(f)
 		if err := p.err; !p.opened && errno.IsScarce(err) { // it may be opened later
 			p.err = nil
-			p.leave(f.b.slots)
+			p.giveSlotBack(f.b.slots)
 			return nil, err
 		}
 	}
@@ -208,8 +209,8 @@ func (p *output) begin(f *file) error {
 	return nil
 }
 
-// leave gives back the slot of a file that has been closed.
-func (p *output) leave(slots chan struct{}) {
+// giveSlotBack gives back the slot of a file that has been closed.
+func (p *output) giveSlotBack(slots chan struct{}) {
 	if p.slot {
 		<-slots
 		p.slot = false
@@ -263,23 +264,13 @@ func (f *file) complete() bool {
 	return true
 }
 
-// done is what of the file has been received, in order. Its size is known.
-func (f *file) done() (there []scheduler.Range) {
+// done is the ranges of the file that have been received, sorted. Its size is known.
+func (f *file) done() []scheduler.Range {
 	missing := f.remaining
 	if len(f.pieces) > 0 {
 		missing = f.missing(nil)
 	}
-	at := int64(0)
-	for _, m := range missing {
-		if m.Off > at {
-			there = append(there, scheduler.Range{Off: at, End: m.Off})
-		}
-		at = m.End
-	}
-	if at < f.size {
-		there = append(there, scheduler.Range{Off: at, End: f.size})
-	}
-	return there
+	return without([]scheduler.Range{{End: f.size}}, missing)
 }
 
 // reached is up to where bytes of the file have been received.

@@ -15,11 +15,11 @@ const (
 	closesAtOnce = 8
 )
 
-// finalizer are what is done to files in the background, when no request of theirs is
-// left: nothing waits for a disk but those who wait for that file.
+// finalizer verifies, commits and closes files in the background, when no request of theirs is
+// left, so that no other file waits for the disk.
 type finalizer struct {
-	done       chan finalized // what has been done
-	running    int            // goroutines whose word is awaited
+	done       chan finished // what has been done
+	running    int           // goroutines whose word is awaited
 	committing bool
 	recording  bool           // a checkpoint is being made
 	nextRecord scheduler.Time // when the next one is due
@@ -28,18 +28,18 @@ type finalizer struct {
 	closable   []*file // to be verified, closed or suspended
 }
 
-// finalized is what was done to some files.
-type finalized struct {
-	kind  finalizedKind
+// finished is what was done to some files.
+type finished struct {
+	kind  finishedKind
 	files []*file
 	names []string
 	errs  []error
 }
 
-type finalizedKind uint8
+type finishedKind uint8
 
 const (
-	committed finalizedKind = iota
+	committed finishedKind = iota
 	verified
 	closed
 	recorded
@@ -80,26 +80,26 @@ func (c *finalizer) next(reqs context.Context) {
 		c.running++
 		switch f.state {
 		case finishing:
-			go func() { c.done <- finalized{kind: verified, files: []*file{f}, errs: []error{f.verify(reqs)}} }()
+			go func() { c.done <- finished{kind: verified, files: []*file{f}, errs: []error{f.verify(reqs)}} }()
 		default:
 			var done []scheduler.Range
 			if f.worthKeeping() {
 				done = f.done()
 			}
-			go func() { c.done <- finalized{kind: closed, files: []*file{f}, errs: []error{f.close(done)}} }()
+			go func() { c.done <- finished{kind: closed, files: []*file{f}, errs: []error{f.close(done)}} }()
 		}
 	}
 }
 
 // commit makes files durable together, and gives them their names.
-func commit(files []*file) finalized {
-	c := finalized{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
+func commit(files []*file) finished {
+	c := finished{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
 	var pending []store.Pending
 	var of []int
 	for i, f := range files {
 		f.output.mu.Lock()
 		defer f.output.mu.Unlock()
-		if c.errs[i] = f.output.ready(f); c.errs[i] == nil {
+		if c.errs[i] = f.output.openNow(f); c.errs[i] == nil {
 			pending = append(pending, store.Pending{File: f.output.to.File, Options: store.CommitOptions{Size: f.size, Name: f.name}})
 			of = append(of, i)
 		}
@@ -108,13 +108,13 @@ func commit(files []*file) finalized {
 		c.names[of[k]], c.errs[of[k]] = done.Name, done.Err
 	}
 	for i, f := range files {
-		c.errs[i] = first(c.errs[i], f.output.shut())
+		c.errs[i] = firstError(c.errs[i], f.output.closeNow())
 	}
 	return c
 }
 
-// ready opens the file if no byte of it has done so; mu is held.
-func (p *output) ready(f *file) error {
+// openNow opens the file if no byte of it has done so; mu is held.
+func (p *output) openNow(f *file) error {
 	if !p.opened && p.err == nil {
 		p.err = p.begin(f)
 	}
@@ -129,7 +129,7 @@ func (f *file) verify(ctx context.Context) error {
 	p := &f.output
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.ready(f); err != nil {
+	if err := p.openNow(f); err != nil {
 		return err
 	}
 	err := f.job.Checksum.verify(ctx, p.to, f.size)
@@ -139,9 +139,9 @@ func (f *file) verify(ctx context.Context) error {
 	case errors.Is(err, ErrChecksum):
 		return rejected(err, p.to.Reject())
 	case p.to.Whole():
-		return first(err, p.to.Close())
+		return firstError(err, p.to.Close())
 	case f.size >= journalFrom: // interrupted: nothing need be fetched again
-		return first(err, p.to.Suspend([]scheduler.Range{{End: f.size}}))
+		return firstError(err, p.to.Suspend([]scheduler.Range{{End: f.size}}))
 	}
 	return err
 }
@@ -154,19 +154,19 @@ func (f *file) close(done []scheduler.Range) error {
 	if p.opened && p.err == nil && len(done) > 0 {
 		return p.to.Suspend(done)
 	}
-	return p.shut()
+	return p.closeNow()
 }
 
-// shut closes it as it stands; mu is held.
-func (p *output) shut() error {
+// closeNow closes it as it stands; mu is held.
+func (p *output) closeNow() error {
 	if !p.opened {
 		return nil
 	}
 	return p.to.Close()
 }
 
-// finalized takes what was done in the background.
-func (b *batch) finalized(reqs context.Context, c finalized) {
+// takeFinished takes what was done in the background.
+func (b *batch) takeFinished(reqs context.Context, c finished) {
 	b.finalizer.running--
 	switch c.kind {
 	case committed:
@@ -185,7 +185,7 @@ func (b *batch) finalized(reqs context.Context, c finalized) {
 }
 
 // fileFinalized takes what was done to one file.
-func (b *batch) fileFinalized(reqs context.Context, f *file, c finalized, i int) {
+func (b *batch) fileFinalized(reqs context.Context, f *file, c finished, i int) {
 	err := c.errs[i]
 	switch {
 	case c.kind == verified && err == nil:
@@ -201,7 +201,7 @@ func (b *batch) fileFinalized(reqs context.Context, f *file, c finalized, i int)
 		b.finalizer.close(reqs, f)
 		return
 	}
-	f.output.leave(b.slots)
+	f.output.giveSlotBack(b.slots)
 	switch {
 	case c.kind == committed && errors.Is(err, store.ErrLeft):
 		f.state = solo
@@ -214,6 +214,6 @@ func (b *batch) fileFinalized(reqs context.Context, f *file, c finalized, i int)
 	case f.state == solo && b.err == nil:
 		b.queueSolo(reqs, f)
 	default:
-		b.report(f, Result{Output: f.job.wish(), Size: f.size}, first(f.cause, err, b.err))
+		b.report(f, Result{Output: f.job.outputName(), Size: f.size}, firstError(f.cause, err, b.err))
 	}
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// aim implements work.
-func (b *batch) aim(t *transfer, at int64) {
+// address implements work.
+func (b *batch) address(t *transfer, at int64) {
 	p := b.space.find(at)
 	f := p.of
 	t.file, t.url, t.fileID, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
@@ -20,12 +21,12 @@ func (b *batch) aim(t *transfer, at int64) {
 	b.publishStarted(f)
 }
 
-// listens implements work.
-func (*batch) listens(*transfer) bool { return false }
+// wantsAnswer implements work.
+func (*batch) wantsAnswer(*transfer) bool { return false }
 
-// elsewhere implements work: what a site did over the link it did over another
+// linkMoved implements work: what a site did over the link it did over another
 // network.
-func (b *batch) elsewhere(id scheduler.LinkID) {
+func (b *batch) linkMoved(id scheduler.LinkID) {
 	for _, s := range b.sites {
 		s.over[id] = siteOver{}
 	}
@@ -82,13 +83,13 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		b.firstResponse(reqs, t, resp, !resp.Whole)
 	} else {
 		f.known.Learn(claimOf(&resp.Object))
-		b.agrees(f, t.link)
+		f.vote.confirm(t.link, f.job.URL, b.e.trust)
 	}
 	if f.served.add(t.link); f.forbidden.times > 0 {
 		f.site.over[t.link].bounds = true
 	}
 	f.denied.remove(t.link)
-	b.use(t.link)
+	b.markUsed(t.link)
 	b.gather(t)
 	b.tellShort(reqs, t)
 	return !t.released // it is where the file is empty
@@ -96,36 +97,20 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 
 // unfit is why a response cannot be used within the batch; empty: it can.
 func (b *batch) unfit(f *file, t *transfer, resp *fetch.Response) string {
-	size, c := resp.Object.Size, claimOf(&resp.Object)
+	c := claimOf(&resp.Object)
 	verdict, what := f.known.Judge(c)
 	var alone identity.Known // what is known after this answer
 	alone.Learn(c)
-	switch {
-	case size < 0:
-		f.site.odds++
-		return "the server does not tell its size"
-	case f.size < 0 && !b.space.fits(size):
-		return "it is too large for a job of many"
-	case f.size < 0 && encodedUnasked(f.job, resp) && b.linksLeft() > 1: // over one of them, perhaps
-		return "it is encoded, which nobody asked for"
-	case f.size >= 0 && verdict == identity.Differs:
-		return "the servers' answers differ in their " + what
-	case f.size >= 0 && verdict == identity.Unproven:
-		return "nothing shows that two answers are of one object"
-	case !resp.Whole && !f.mayExist && f.size < 0 && size > t.end.Load() && alone.Blind():
-		return "nothing will show that more answers are of one object"
-	case !resp.Whole:
-		return ""
-	case f.mayExist && f.size < 0: // perhaps nothing of it is wanted
-		return ""
-	case t.off > 0 || size > t.end.Load():
-		f.site.odds++
-		return "the server does not serve ranges of it"
-	case f.requests > 1 && alone.Blind():
-		// Nothing shows that a page made twice is the same page.
-		return "several answers that cannot be told apart"
+	a := accept.Answer{
+		Size: c.Size, Whole: resp.Whole, Blind: alone.Blind(), Encoded: encodedUnasked(f.job, resp) && b.linksLeft() > 1,
+		Sized: f.size >= 0, Verdict: verdict, What: what, MayExist: f.mayExist,
+		Off: t.off, End: t.end.Load(), Beside: f.requests > 1, Fits: b.space.fits(c.Size),
 	}
-	return ""
+	why, odd := a.Unfit()
+	if odd {
+		f.site.odds++
+	}
+	return why
 }
 
 const (
@@ -170,7 +155,8 @@ func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Res
 	f.known.Learn(claimOf(&resp.Object))
 	f.name, f.page = resp.Object.Name, resp.Page
 	f.output.id = f.known.Identity()
-	f.vote = sizeVote{first: t.link, agree: 1 << t.link, since: b.e.now(), believed: resp.Secure}
+	f.vote = sizeVote{agree: 1 << t.link, believed: resp.Secure}
+	f.witnesses = witnesses{first: t.link, since: b.e.now()}
 	b.e.tellEncoding(f.job, resp)
 	b.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,

@@ -44,11 +44,11 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	default: // the rest when its bytes have been compared
 		d.known.Sized(c.Size)
 		if !ranges { // all is there, and nothing of this answer will be
-			d.proof.doubted = false
+			d.proof.earlierUnproven = false
 		}
 	}
 	id := d.known.Identity()
-	if err := d.to.begin(id); err != nil {
+	if err := d.to.Begin(id); err != nil {
 		if d.several() && !resp.Secure && d.awaitsSizes() { // it may be no more than a lie about its size
 			d.known = identity.Known{}
 			d.lose(reqs, t.link, err)
@@ -88,7 +88,7 @@ func (d *download) misfit(resp *fetch.Response, ranges bool, verdict identity.Ve
 		return nil
 	case ranges && verdict != identity.Differs && size < have[len(have)-1].End:
 		return fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, have[len(have)-1].End, size)
-	case !ranges && !d.lacksNothing(size):
+	case !ranges && !d.allResumed(size):
 		return d.startingOver("the server does not serve ranges")
 	case verdict == identity.Differs:
 		return d.startingOver("the object changed since the last run (" + what + ")")
@@ -118,9 +118,9 @@ func (d *download) reachedElsewhere(id scheduler.LinkID) bool {
 	return d.others(id, (*linkState).left)&d.job.reachedBy != 0
 }
 
-// lacksNothing says whether every byte of an object of a size is there already, and none is
+// allResumed says whether every byte of an object of a size is there already, and none is
 // asked for again: then no matter what its server can do.
-func (d *download) lacksNothing(size int64) bool {
+func (d *download) allResumed(size int64) bool {
 	return len(d.earlier.have) > 0 && d.earlier.resumed == size
 }
 
@@ -151,7 +151,7 @@ func encodedUnasked(job *Job, resp *fetch.Response) bool {
 	if resp.Object.Encoding == "" {
 		return false
 	}
-	names := []string{job.wish(), job.URL.Path, job.URL.RawQuery, resp.EffectiveURL.Path}
+	names := []string{job.outputName(), job.URL.Path, job.URL.RawQuery, resp.EffectiveURL.Path}
 	return !slices.ContainsFunc(names, resp.Object.Evident)
 }
 
@@ -172,16 +172,16 @@ func (d *download) startingOver(why string) error {
 func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	r := d.e.routes[t.link]
 	switch {
-	case d.proof.doubted && d.known.Foreign():
+	case d.proof.earlierUnproven && d.known.Foreign():
 		d.lose(reqs, t.link, fmt.Errorf("%w: %s", ErrLonger, why))
 		d.fail(d.noneLeft())
-	case d.proof.doubted:
+	case d.proof.earlierUnproven:
 		d.lose(reqs, t.link, fmt.Errorf("%w: over this link %s", errStartOver, why))
 		if d.noneLeft() != nil {
 			d.startOver("the object changed since the last run (" + why + ")")
 		}
 	case !r.current(t.client): // it was asked for before its link was sent elsewhere
-	case t.link == d.first.link && d.othersThan(t.link): // its network may have begun to lie
+	case t.link == d.first.link && d.mayUseAnother(t.link): // its network may have begun to lie
 		d.lose(reqs, t.link, fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
 	case t.link == d.first.link:
 		d.fail(fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
@@ -192,8 +192,8 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	}
 }
 
-// othersThan says whether the object may be had over another link, in ranges or as one stream.
-func (d *download) othersThan(id scheduler.LinkID) bool {
+// mayUseAnother says whether the object may be had over another link, in ranges or as one stream.
+func (d *download) mayUseAnother(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool {
 		return l.there && !l.quota.exhausted && (!l.lost || aboutRanges(l.err))
 	}) != 0

@@ -38,8 +38,8 @@ type Job struct {
 	reachedBy linkSet
 }
 
-// wish is the name that the file is to have.
-func (j *Job) wish() string {
+// outputName is the name that the file is to have.
+func (j *Job) outputName() string {
 	return j.Target.Path(j.URL)
 }
 
@@ -53,7 +53,7 @@ func (j *Job) MayBeDirectory() bool {
 	return j.Listed && j.Size <= 0 && strings.Trim(j.ending(), ".0123456789") == ""
 }
 
-// ending is that of the name in the URL, with its dot; empty: it has none.
+// ending is the extension of the name in the URL, with its dot; empty: it has none.
 func (j *Job) ending() string { return path.Ext(j.URL.Path) }
 
 // directory is why a response is not read, of what was listed as a file: the server
@@ -72,15 +72,15 @@ func (j *Job) directory(resp *fetch.Response) error {
 // they go in order, tee sees them too.
 func (e *Engine) openSink(ctx context.Context, job *Job, tee io.Writer) (to sink, name string, err error) {
 	if job.Part != nil {
-		return newPartSink(both(job.Stdout, tee), job.Part), "-", nil
+		return newPartSink(teeTo(job.Stdout, tee), job.Part), "-", nil
 	}
 	if job.Stdout != nil {
-		return newStreamSink(both(job.Stdout, tee), "-"), "-", nil
+		return newStreamSink(teeTo(job.Stdout, tee), "-"), "-", nil
 	}
 	if w, ok, err := store.OpenStream(ctx, job.Target); err != nil {
 		return nil, job.Target.Name, err
 	} else if ok {
-		return deviceSink{newStreamSink(both(w, tee), job.Target.Name), w}, job.Target.Name, nil
+		return deviceSink{newStreamSink(teeTo(w, tee), job.Target.Name), w}, job.Target.Name, nil
 	}
 	f, err := store.Open(job.Target, job.URL)
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Engine) openSink(ctx context.Context, job *Job, tee io.Writer) (to sink
 	return fileSink{f}, f.Name(), nil
 }
 
-func both(w, tee io.Writer) io.Writer {
+func teeTo(w, tee io.Writer) io.Writer {
 	if tee == nil {
 		return w
 	}
@@ -105,10 +105,10 @@ type deviceSink struct {
 	device io.Closer
 }
 
-func (d deviceSink) close() error { return first(d.streamSink.close(), d.device.Close()) }
+func (d deviceSink) Close() error { return firstError(d.streamSink.Close(), d.device.Close()) }
 
-// first is the first error of several: the others follow from it.
-func first(errs ...error) error {
+// firstError is the first error of several: the others follow from it.
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -152,24 +152,24 @@ func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, er
 			name = final
 		}
 	}
-	if err == nil && job.Checksum != nil && to.readerAt() == nil {
+	if err == nil && job.Checksum != nil && to.stream() != nil {
 		err = job.Checksum.compare(running.Sum(nil))
 	}
-	return Result{Output: name, Size: object.Size}, first(err, to.close())
+	return Result{Output: name, Size: object.Size}, firstError(err, to.Close())
 }
 
 // finish checks what can be read again, and gives it its name.
 func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.CommitOptions) (string, error) {
-	if job.Checksum == nil || to.readerAt() == nil {
-		return to.commit(ctx, object)
+	if job.Checksum == nil || to.stream() != nil {
+		return to.Commit(ctx, object)
 	}
-	switch err := job.Checksum.verify(ctx, to.readerAt(), object.Size); {
+	switch err := job.Checksum.verify(ctx, to, object.Size); {
 	case err == nil:
-		return to.commit(ctx, object)
+		return to.Commit(ctx, object)
 	case errors.Is(err, ErrChecksum):
-		return "", rejected(err, to.reject())
+		return "", rejected(err, to.Reject())
 	case object.Size > 0: // interrupted: nothing need be fetched again
-		return "", first(err, to.suspend([]scheduler.Range{{End: object.Size}}))
+		return "", firstError(err, to.Suspend([]scheduler.Range{{End: object.Size}}))
 	default:
 		return "", err
 	}
@@ -187,7 +187,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
-		d.vote.disputed = d.vote.disputed || disputed
+		d.first.disputed = d.first.disputed || disputed
 		err = d.run(ctx)
 		before, disputed = nil, disputed || !errors.Is(err, errRecheckLast)
 		switch {
@@ -204,7 +204,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 			return d.object(), err
 		}
 		d.discard(true, nil)
-		if err := to.restart(); err != nil {
+		if err := to.Restart(); err != nil {
 			e.giveBack(to) // else another run would go on with what turned out to be wrong
 			return store.CommitOptions{Size: -1}, err
 		}

@@ -87,7 +87,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case (!t.probe || t.question()) && d.identified && d.tellsSize(resp) && !d.hearSize(reqs, t.link, c, resp.End):
 		return false
 	case t.question():
-		return d.reads(t, resp)
+		return d.readsBody(t, resp)
 	case t.released:
 		return false
 	}
@@ -119,7 +119,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if first {
 		d.sized(reqs, resp.Object.Size)
 	}
-	d.use(t.link)
+	d.markUsed(t.link)
 	d.gather(t)
 	d.tellShort(reqs, t)
 	return !t.released // it is where the object ends before its range
@@ -130,14 +130,14 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 func (d *download) fits(reqs context.Context, m message, verdict identity.Verdict, what string) bool {
 	t, resp := m.t, m.resp
 	switch {
-	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
+	case resp.Whole && d.stoppedServingRanges(t.link) && verdict != identity.Differs:
 		d.goSingleStream(t.link, &m)
 	case resp.Whole && d.links[t.link].use.taken:
 		t.refusal = noRanges() // it knew them before: one server of several, perhaps
 	case resp.Whole:
 		d.lose(reqs, t.link, noRanges())
 	case verdict == identity.Differs && d.questioned(t.link):
-	case verdict == identity.Differs && d.madeAnew(t):
+	case verdict == identity.Differs && d.madePerRequest(t):
 		d.goSingleStream(t.link, nil)
 	case verdict == identity.Differs:
 		d.otherObject(reqs, t, what+" differs")
@@ -152,10 +152,10 @@ func (d *download) fits(reqs context.Context, m message, verdict identity.Verdic
 	return false
 }
 
-// changedItsMind notes that a server has sent the whole object where it had served ranges
+// stoppedServingRanges notes that a server has sent the whole object where it had served ranges
 // before, and says whether it is read as one stream from now on: when that comes again, and
 // no other link's server is known to do better, which does not fail again and again.
-func (d *download) changedItsMind(id scheduler.LinkID) bool {
+func (d *download) stoppedServingRanges(id scheduler.LinkID) bool {
 	d.links[id].responses.wholes++
 	better := d.others(id, func(l *linkState) bool {
 		return l.usable() && l.responses.wholes == 0 && l.faults.inRow < failingFrom && (l.use.taken || l.mayAnswer())
@@ -167,9 +167,9 @@ func (d *download) changedItsMind(id scheduler.LinkID) bool {
 // from another. Chosen by hand: an accident, and the same again.
 const failingFrom = 3
 
-// madeAnew says whether the object seems to be made anew for each request: the second answer
+// madePerRequest says whether the object seems to be made anew for each request: the second answer
 // over the first one's link is of another object, and nothing that is there would be lost.
-func (d *download) madeAnew(t *transfer) bool {
+func (d *download) madePerRequest(t *transfer) bool {
 	return t.link == d.first.link && !t.probe && !d.first.followed && len(d.earlier.have) == 0 && d.e.routes[t.link].current(t.client)
 }
 
@@ -179,14 +179,14 @@ func (d *download) sized(reqs context.Context, size int64) {
 	for id := range d.links {
 		if l := &d.links[id]; l.claim.awaited && !l.lost {
 			l.claim.awaited = false
-			d.goOn(reqs, scheduler.LinkID(id))
+			d.resumeLink(reqs, scheduler.LinkID(id))
 		}
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Sized, Bytes: size})
 }
 
-// use notes that a link's bytes are taken.
-func (o *owner) use(id scheduler.LinkID) {
+// markUsed notes that a link's bytes are taken.
+func (o *owner) markUsed(id scheduler.LinkID) {
 	if !o.links[id].use.taken {
 		o.links[id].use.taken = true
 		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUsed, Reason: o.links[id].use.reason})
@@ -228,7 +228,7 @@ func (d *download) tellsSize(resp *fetch.Response) bool {
 // believed; when every link has answered or has had its time, they are believed, ranges
 // rather than whole objects.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
-	d.tellHeld(reqs)
+	d.tellDoubted(reqs)
 	d.dropDoubts(reqs)
 	if d.doubts.since == 0 || d.err != nil || d.singleStream {
 		return
@@ -248,7 +248,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	if d.waiting(now) {
-		d.giveWay()
+		d.withdrawBlocking()
 		d.askFirst(reqs, now)
 		return
 	}
@@ -261,7 +261,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	default:
 		at := 0
 		for i := range best {
-			if d.better(best[i], best[at]) {
+			if d.isBetter(best[i], best[at]) {
 				at = i
 			}
 		}
@@ -288,10 +288,10 @@ func (d *download) dropRefuted(reqs context.Context) {
 	})
 }
 
-// giveWay withdraws doubtful answers that keep the server from answering over another link: it
+// withdrawBlocking withdraws doubtful answers that keep the server from answering over another link: it
 // seems to serve a few connections at a time. It serves many files, so it will answer again. What
 // they said of the object is kept, and each link gives way once.
-func (d *download) giveWay() {
+func (d *download) withdrawBlocking() {
 	if !d.e.ofBatch {
 		return
 	}
@@ -333,9 +333,9 @@ func (d *download) dropDoubts(reqs context.Context) {
 	}
 }
 
-// tellHeld tells the scheduler that links whose responses are doubted are not silent, but
+// tellDoubted tells the scheduler that links whose responses are doubted are not silent, but
 // not where a link rests: nothing else would wake it.
-func (d *download) tellHeld(reqs context.Context) {
+func (d *download) tellDoubted(reqs context.Context) {
 	for _, m := range d.doubts.responses {
 		if !m.t.released && !m.t.probe && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.use.resting }) {
 			d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: m.t.link, Chunk: m.t.chunk, Held: true})
@@ -346,7 +346,7 @@ func (d *download) tellHeld(reqs context.Context) {
 // believe takes one of the doubtful responses for the object.
 func (d *download) believe(reqs context.Context, i int) {
 	m := d.doubts.responses[i]
-	if m.resp.Whole && !d.lacksNothing(m.resp.Object.Size) {
+	if m.resp.Whole && !d.allResumed(m.resp.Object.Size) {
 		d.goSingleStream(m.t.link, &m)
 		return
 	}
@@ -354,9 +354,9 @@ func (d *download) believe(reqs context.Context, i int) {
 	d.reply(reqs, m)
 }
 
-// better says whether a doubtful response should rather be believed than another one: one
+// isBetter says whether a doubtful response should rather be believed than another one: one
 // whose link may carry all of it, at a higher rate, and can.
-func (d *download) better(m, than message) bool {
+func (d *download) isBetter(m, than message) bool {
 	switch {
 	case !than.resp.Whole || !m.resp.Whole:
 		return than.resp.Whole
@@ -418,7 +418,7 @@ func (d *download) refuted(m message) bool {
 		if l.claim.size > 0 && !l.lost && l.claim.size != size && (size >= 0 || other) {
 			return true
 		}
-		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.earlier.have) > 0 && !d.lacksNothing(size) {
+		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.earlier.have) > 0 && !d.allResumed(size) {
 			return true // its server has ranges, which what is there needs
 		}
 	}

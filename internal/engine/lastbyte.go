@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -24,19 +24,15 @@ func (d *download) canRecheckLast() bool {
 	return ok
 }
 
-// covers says whether done is all of an object of size bytes.
-func covers(done []scheduler.Range, size int64) bool {
+// isWhole says whether done is all of an object of size bytes.
+func isWhole(done []scheduler.Range, size int64) bool {
 	return len(done) == 1 && done[0] == scheduler.Range{End: size}
 }
 
-// butLast is done without its last byte.
-func butLast(done []scheduler.Range) []scheduler.Range {
-	done = slices.Clone(done)
-	last := &done[len(done)-1]
-	if last.End--; last.Empty() {
-		done = done[:len(done)-1]
-	}
-	return done
+// withoutLastByte is done without its last byte.
+func withoutLastByte(done []scheduler.Range) []scheduler.Range {
+	end := done[len(done)-1].End
+	return accept.Without(done, scheduler.Range{Off: end - 1, End: end})
 }
 
 // lastByteSink is a file whose last byte is asked for again, as nothing else tells whether the
@@ -52,18 +48,18 @@ func newLastByteSink(f fileSink, done []scheduler.Range) *lastByteSink {
 	return &lastByteSink{sink: f, file: f, end: done[len(done)-1].End}
 }
 
-func (l *lastByteSink) resume() (identity.Identity, []scheduler.Range, bool) {
-	id, done, ok := l.file.resume()
+func (l *lastByteSink) Resume() (identity.Identity, []scheduler.Range, bool) {
+	id, done, ok := l.file.Resume()
 	if !ok {
 		return id, nil, false
 	}
-	done = butLast(done)
+	done = withoutLastByte(done)
 	return id, done, len(done) > 0
 }
 
-func (l *lastByteSink) restart() error {
+func (l *lastByteSink) Restart() error {
 	l.end = 0
-	return l.file.restart()
+	return l.file.Restart()
 }
 
 func (l *lastByteSink) GiveBack() error { return l.file.GiveBack() }

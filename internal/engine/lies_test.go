@@ -81,7 +81,7 @@ func TestWhatIsToComeIsBounded(t *testing.T) {
 	ahead := &atomic.Int64{}
 	ahead.Store(1 << 30)
 	b := &batch{spec: &Batch{Ahead: ahead}, supply: supply{sizes: sizes{bytes: addressMost, files: 1}}}
-	if n := b.toCome(); n <= 0 || n > addressMost {
+	if n := b.bytesToCome(); n <= 0 || n > addressMost {
 		t.Errorf("%d bytes", n)
 	}
 }

@@ -219,7 +219,7 @@ func (l *Link) Carried(bytes int64) {
 	l.allowance.spend(bytes)
 }
 
-// Terms are those on which the link has joined.
+// Terms are the terms on which the link has joined.
 func (l *Link) Terms() Terms { return l.terms }
 
 // Limiter limits what is received over the link; nil: nothing does.
@@ -284,12 +284,12 @@ type route struct {
 	addr netip.Addr
 }
 
-// kernelCounts are those of a stream's connections, the one asked last first: its client may
-// have two over HTTP/1.1, used by turns.
+// kernelCounts are the kernel's counts of a stream's connections, the one asked last first: its
+// client may have two over HTTP/1.1, used by turns.
 type kernelCounts [2]kernelCount
 
-// of is that of conn; where there is none, it takes the place of the one not asked for longest.
-func (c *kernelCounts) of(conn net.Conn) *kernelCount {
+// forConn is the count of conn; a new one takes the place of the one not asked for longest.
+func (c *kernelCounts) forConn(conn net.Conn) *kernelCount {
 	switch conn {
 	case c[0].conn:
 	case c[1].conn:
@@ -308,8 +308,8 @@ type kernelCount struct {
 	behind    int64  // bytes that wait for one that is missing
 }
 
-// glance is what a look at a connection shows.
-type glance struct {
+// connSample is what a look at a connection shows.
+type connSample struct {
 	disorder int64          // packets that came out of order since the last one
 	behind   int64          // bytes that wait for one that is missing, about; 0: no more than before
 	trip     scheduler.Time // a round trip of the data that comes; 0: not known
@@ -320,9 +320,9 @@ func newRoute(l *Link, cfg *fetch.Config) *route {
 	return &route{link: l, cfg: cfg, moves: l.changes.moves.Load()}
 }
 
-// follow closes all connections if the link has moved since they were made, and
+// closeIfMoved closes all connections if the link has moved since they were made, and
 // says so; what was arranged about addresses held for where it was.
-func (r *route) follow(cfg *fetch.Config) (moved bool) {
+func (r *route) closeIfMoved(cfg *fetch.Config) (moved bool) {
 	if n := r.link.changes.moves.Load(); n != r.moves {
 		r.moves = n
 		r.pin("", netip.Addr{}, cfg)
@@ -331,7 +331,7 @@ func (r *route) follow(cfg *fetch.Config) (moved bool) {
 	return false
 }
 
-// client is the one of a stream; it has connections of its own.
+// client is the client of a stream; it has connections of its own.
 func (r *route) client(s scheduler.StreamID) *fetch.Client {
 	if r.clients[s] == nil {
 		r.clients[s] = fetch.NewClient(r.cfg, r, r.link)
@@ -371,18 +371,18 @@ func (r *route) pin(host string, addr netip.Addr, cfg *fetch.Config) {
 }
 
 // look asks the kernel about a stream's connection.
-func (r *route) look(s scheduler.StreamID, conn net.Conn) glance {
+func (r *route) look(s scheduler.StreamID, conn net.Conn) connSample {
 	info, ok := link.ReadTCPInfo(conn)
 	if !ok {
-		return glance{}
+		return connSample{}
 	}
-	return r.counts[s].of(conn).look(&info)
+	return r.counts[s].forConn(conn).look(&info)
 }
 
-func (c *kernelCount) look(info *link.TCPInfo) glance {
+func (c *kernelCount) look(info *link.TCPInfo) connSample {
 	fresh, delivered := int64(info.OutOfOrder-c.reordered), int64(info.BytesReceived-c.delivered)
 	c.reordered, c.delivered = info.OutOfOrder, info.BytesReceived
-	g := glance{disorder: fresh, trip: scheduler.Time(info.ReceiveRTT), window: info.ReceiveWindow}
+	g := connSample{disorder: fresh, trip: scheduler.Time(info.ReceiveRTT), window: info.ReceiveWindow}
 	if info.DataSegsIn > 0 {
 		c.behind += fresh * int64(info.BytesReceived/uint64(info.DataSegsIn))
 	}

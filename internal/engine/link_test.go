@@ -24,6 +24,7 @@ type testLink struct {
 	latency time.Duration // before the first byte of each read after a write
 	trip    time.Duration // that a connection takes
 	cut     int64         // a connection breaks after so many bytes; 0: never
+	turn    time.Duration // for which one connection after the other gets bytes; 0: all do at once
 
 	// resolve says what comes of a question for a name; nil: every name is known.
 	resolve func(name string) error
@@ -41,9 +42,12 @@ type testLink struct {
 	dials     atomic.Int64
 	bytes     atomic.Int64 // received in all, headers included
 
-	mu    sync.Mutex
-	conns map[*testConn]bool
-	addrs []string // dialled
+	mu     sync.Mutex
+	holder *testConn // whose turn it is
+	since  time.Time // since when
+	read   time.Time // when it read last
+	conns  map[*testConn]bool
+	addrs  []string // dialled
 }
 
 func (l *testLink) Name() string { return l.name }
@@ -180,6 +184,24 @@ func (c *testConn) wait(d time.Duration) error {
 	}
 }
 
+// mayRead says whether the connection has its turn: it takes the one of another that is over, or
+// that reads no more.
+func (c *testConn) mayRead() bool {
+	if c.l.turn == 0 {
+		return true
+	}
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	now := time.Now()
+	if c.l.holder != c && (now.Sub(c.l.since) >= c.l.turn || now.Sub(c.l.read) >= 50*time.Millisecond) {
+		c.l.holder, c.l.since = c, now
+	}
+	if c.l.holder == c {
+		c.l.read = now
+	}
+	return c.l.holder == c
+}
+
 func (c *testConn) Read(p []byte) (int, error) {
 	if c.l.rate > 0 {
 		p = p[:min(len(p), max(1, c.l.rate/50))]
@@ -197,7 +219,7 @@ func (c *testConn) Read(p []byte) (int, error) {
 			return 0, werr
 		}
 	}
-	for c.l.hole.Load() {
+	for c.l.hole.Load() || !c.mayRead() {
 		if werr := c.wait(2 * time.Millisecond); werr != nil {
 			return 0, werr
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"net/url"
 	"sync"
 
@@ -13,11 +14,12 @@ import (
 // runLoad is what all downloads of a run ask for at the same time, by origin and link.
 type runLoad struct {
 	mu      sync.Mutex
-	origins map[crowdKey]*originLoad
+	origins map[originKey]*originLoad
 	heard   map[scheduler.LinkID]scheduler.Time // when a response has come last
+	bytes   map[scheduler.LinkID]scheduler.Time // when bytes of a body have come last
 }
 
-type crowdKey struct {
+type originKey struct {
 	origin string
 	link   scheduler.LinkID
 }
@@ -30,7 +32,7 @@ type originLoad struct {
 }
 
 func newRunLoad() *runLoad {
-	return &runLoad{origins: map[crowdKey]*originLoad{}, heard: map[scheduler.LinkID]scheduler.Time{}}
+	return &runLoad{origins: map[originKey]*originLoad{}, heard: map[scheduler.LinkID]scheduler.Time{}, bytes: map[scheduler.LinkID]scheduler.Time{}}
 }
 
 // responded notes that a response has come over a link.
@@ -47,11 +49,39 @@ func (c *runLoad) lastResponse(link scheduler.LinkID) scheduler.Time {
 	return c.heard[link]
 }
 
+// received notes that bytes have come over a link.
+func (c *runLoad) received(link scheduler.LinkID, now scheduler.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes[link] = now
+}
+
+// lastByte is when bytes have come last over a link; 0: none have.
+func (c *runLoad) lastByte(link scheduler.LinkID) scheduler.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes[link]
+}
+
+// tellShared tells the scheduler that a link is not silent over which bytes of other downloads come,
+// while its own requests get none: they stand behind these.
+func (o *owner) tellShared(reqs context.Context, now scheduler.Time) {
+	for _, t := range o.transfers {
+		own := o.links[t.link].traffic.lastByte
+		if t.released || t.probe || now-own < gatherPatience {
+			continue
+		}
+		if others := o.e.load.lastByte(t.link); others > own && now-others < gatherPatience {
+			o.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.reported, Held: true})
+		}
+	}
+}
+
 // begin counts a request that has begun, and returns how many have ended before.
 func (c *runLoad) begin(u *url.URL, link scheduler.LinkID) (ended int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := c.at(crowdKey{origin(u), link})
+	o := c.at(originKey{origin(u), link})
 	o.requests++
 	return o.ended
 }
@@ -61,7 +91,7 @@ func (c *runLoad) begin(u *url.URL, link scheduler.LinkID) (ended int) {
 func (c *runLoad) end(u *url.URL, link scheduler.LinkID, served bool, before int) (others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := crowdKey{origin(u), link}
+	key := originKey{origin(u), link}
 	o := c.at(key)
 	others = o.ended > before && !o.forbids
 	o.ended++
@@ -74,8 +104,8 @@ func (c *runLoad) end(u *url.URL, link scheduler.LinkID, served bool, before int
 	return others
 }
 
-// at is that of a key; mu is held.
-func (c *runLoad) at(key crowdKey) *originLoad {
+// at is the load of an origin over a link; mu is held.
+func (c *runLoad) at(key originKey) *originLoad {
 	if c.origins[key] == nil {
 		c.origins[key] = new(originLoad)
 	}
@@ -87,7 +117,7 @@ func (c *runLoad) at(key crowdKey) *originLoad {
 func (c *runLoad) exceeds(u *url.URL, link scheduler.LinkID, requests int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := c.origins[crowdKey{origin(u), link}]
+	o := c.origins[originKey{origin(u), link}]
 	return o != nil && !o.forbids && o.requests > requests
 }
 
@@ -95,7 +125,7 @@ func (c *runLoad) exceeds(u *url.URL, link scheduler.LinkID, requests int) bool 
 func (c *runLoad) noteForbids(u *url.URL, link scheduler.LinkID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at(crowdKey{origin(u), link}).forbids = true
+	c.at(originKey{origin(u), link}).forbids = true
 }
 
 // forbidden is how often a file was forbidden that may be so because of other requests.
@@ -109,7 +139,7 @@ type forbidden struct {
 func (c *runLoad) countForbidden(f *forbidden, u *url.URL, link scheduler.LinkID, others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	served := c.at(crowdKey{origin(u), link}).served
+	served := c.at(originKey{origin(u), link}).served
 	f.all++
 	if f.times == 0 || !others || f.served != served {
 		f.times++

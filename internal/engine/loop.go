@@ -27,14 +27,14 @@ func (d *download) loop(ctx, reqs context.Context) {
 		timer.Reset(d.waker.set(now, d.nextWake(now), d.core.NextDue()))
 		select {
 		case <-d.waker.bell:
-		case m := <-d.tell:
+		case m := <-d.messages:
 			d.hear(reqs, m)
 		case err := <-d.checkpoint.done:
 			d.checkpoint.running = false
 			d.fail(err)
-		case <-d.to.moved():
-			d.fail(d.to.failed())
-			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
+		case <-d.to.stream().moved():
+			d.fail(d.to.stream().failed())
+			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
 		case <-timer.C:
 		case <-ctx.Done():
 			d.fail(context.Cause(ctx))
@@ -61,22 +61,22 @@ func (d *download) lookAround(reqs context.Context) {
 		return
 	}
 	now := d.e.now()
-	d.follow(reqs, now)
+	d.update(reqs, now)
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
-	d.dismiss()
-	d.prove(reqs, now)
+	d.cancelWithdrawn()
+	d.compareOverlaps(reqs, now)
 	if d.complete {
 		d.ask(reqs, now)
 	}
 	d.tellOverlap(reqs)
 	d.release()
 	d.sampleSometimes(now)
-	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.window() == 0 {
+	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.stream() == nil {
 		d.checkpoint.next = now + checkpointEvery
 		d.checkpoint.running = true
 		done := d.claimable()
-		go func() { d.checkpoint.done <- d.to.checkpoint(done) }()
+		go func() { d.checkpoint.done <- d.to.Checkpoint(done) }()
 	}
 	if err := d.allLost(); err != nil && !d.trySingleStream() {
 		d.fail(err)
@@ -169,6 +169,7 @@ func (o *owner) gain(t *transfer, got int64) {
 	o.links[t.link].uplink.bytes += got - t.reported
 	o.links[t.link].conns.delivered |= 1 << t.stream
 	o.links[t.link].traffic.lastByte = now
+	o.e.load.received(t.link, now)
 	o.links[t.link].conns.lastByte[t.stream] = now
 	if t.file != nil {
 		t.file.receive(got - t.reported)

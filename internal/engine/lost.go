@@ -116,8 +116,8 @@ func noRoom(err error) error {
 	return &unfetched{no.Error(), err}
 }
 
-// own is the error of a file's own when no link is left to fetch it, if it has one.
-func (b *batch) own(f *file) error {
+// ownError is the error of a file's own when no link is left to fetch it, if it has one.
+func (b *batch) ownError(f *file) error {
 	if errors.As(b.err, new(*unfetched)) && !full(b.err) {
 		return f.lastFailure
 	}

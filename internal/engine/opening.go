@@ -44,7 +44,7 @@ func (o *owner) closeUnused(now scheduler.Time) {
 	}
 }
 
-// closeOpened closes those of a link.
+// closeOpened closes the connections of a link for which no request has come.
 func (o *owner) closeOpened(id scheduler.LinkID) {
 	l, r := &o.links[id], o.e.routes[id]
 	for ; l.conns.opened != 0; l.conns.opened &= l.conns.opened - 1 {
@@ -54,8 +54,8 @@ func (o *owner) closeOpened(id scheduler.LinkID) {
 	}
 }
 
-// closeAllOpened closes them at the end, when the context of those that are being made
-// has ended.
+// closeAllOpened closes such connections of all links at the end, when the context has ended in
+// which they are made.
 func (o *owner) closeAllOpened() {
 	for id := range o.links {
 		o.closeOpened(scheduler.LinkID(id))

@@ -19,7 +19,7 @@ type owner struct {
 
 	links     []linkState
 	transfers []*transfer
-	tell      chan message
+	messages  chan message
 	waker     *waker // over the bytes of transfers
 
 	singleStream bool // one request brings all of it: the scheduler has no part in it
@@ -46,7 +46,7 @@ type looks struct {
 	reading     []int          // how many connections of each link were being read; see gatherAll
 }
 
-// usefulBytes are those that have come, and how many of them have made good for requests that
+// usefulBytes is how many bytes have come, and how many of these have made good for requests that
 // brought next to nothing.
 type usefulBytes struct{ total, counted int64 }
 
@@ -66,7 +66,7 @@ type earlyConns struct {
 // from its goroutine.
 type work interface {
 	// aim says whose bytes a new transfer asks for, which begins at an address.
-	aim(t *transfer, at int64)
+	address(t *transfer, at int64)
 	// respond answers the response in m, at once or later.
 	respond(reqs context.Context, m message)
 	// diagnose says what it means that a transfer ended with err.
@@ -74,19 +74,19 @@ type work interface {
 	// conclude does what follows from that, after it was published, and before the scheduler is told.
 	conclude(reqs context.Context, t *transfer, finished bool, end diagnosis)
 	// listens says whether the answer to a request that is withdrawn is still of interest.
-	listens(t *transfer) bool
+	wantsAnswer(t *transfer) bool
 	// elsewhere says that a link's connections lead to another network now.
-	elsewhere(id scheduler.LinkID)
+	linkMoved(id scheduler.LinkID)
 }
 
 // newOwner is what knows the links. The scheduler is still to come.
 func newOwner(e *Engine, file event.FileID) owner {
 	o := owner{
 		e: e, file: file,
-		links: make([]linkState, len(e.links)),
-		tell:  make(chan message, 4*len(e.links)),
-		waker: newWaker(),
-		looks: looks{stalls: e.now(), reading: make([]int, len(e.links))},
+		links:    make([]linkState, len(e.links)),
+		messages: make(chan message, 4*len(e.links)),
+		waker:    newWaker(),
+		looks:    looks{stalls: e.now(), reading: make([]int, len(e.links))},
 		early: earlyConns{
 			making:   new(sync.WaitGroup),
 			disabled: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
@@ -96,7 +96,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 		l := &o.links[i]
 		l.seen.returns, l.seen.arrivals = e.links[i].changes.returns.Load(), e.links[i].changes.arrivals.Load()
 		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.unlikely.has(scheduler.LinkID(i))
-		e.routes[i].follow(&e.cfg.HTTP)
+		e.routes[i].closeIfMoved(&e.cfg.HTTP)
 	}
 	return o
 }
@@ -138,15 +138,16 @@ func (o *owner) linksUp(reqs context.Context) {
 	o.tellSpent(reqs)
 }
 
-// follow brings the links up to date, tells the scheduler what has come, and lets
+// update brings the links up to date, tells the scheduler what has come, and lets
 // it think.
-func (o *owner) follow(reqs context.Context, now scheduler.Time) {
+func (o *owner) update(reqs context.Context, now scheduler.Time) {
 	o.lookAtConnections(now)
 	o.lookForReturns(reqs)
 	o.noteSpent()
 	for _, t := range o.transfers {
 		o.count(reqs, t)
 	}
+	o.tellShared(reqs, now)
 	o.tellSpent(reqs)
 	o.tellPower(reqs)
 	o.step(reqs, scheduler.Input{Kind: scheduler.Tick})

@@ -24,14 +24,14 @@ var errAgain = errors.New("answers of several objects")
 // range on. What they bring is written, but not claimed (in the journal, in samples, to the
 // consumer of a stream) before they are joined with the first one.
 type proof struct {
-	answers     *accept.Answers // nil: validators prove all there are
-	from        []source        // of each of the answers
-	overlapping bool            // requests are made with an overlap from now on
-	told        bool            // the scheduler knows that they are
-	doubted     bool            // what an earlier run has left is not confirmed yet
-	refuted     bool            // bytes that are confirmed contradict each other
-	failed      int             // probes that brought nothing, in a row
-	retry       scheduler.Time  // when the next one may be made
+	answers         *accept.Answers // nil: validators prove all there are
+	from            []source        // of each of the answers
+	overlapping     bool            // requests are made with an overlap from now on
+	told            bool            // the scheduler knows that they are
+	earlierUnproven bool            // what an earlier run has left is not confirmed yet
+	contradicted    bool            // bytes that are confirmed contradict each other
+	failed          int             // probes that brought nothing, in a row
+	retry           scheduler.Time  // when the next one may be made
 }
 
 // source is where an answer came from.
@@ -61,7 +61,7 @@ func (d *download) track(done []scheduler.Range) {
 	for _, r := range done {
 		p.answers.Has(d.addAnswer(nil, r.Off, identity.Claim{}, true), r.End)
 	}
-	p.doubted = len(done) > 0 && d.known.Earlier()
+	p.earlierUnproven = len(done) > 0 && d.known.Earlier()
 	for _, t := range d.transfers {
 		if t.taken && !t.released && !t.probe {
 			t.answer = d.addAnswer(t, t.off, identity.Claim{}, true)
@@ -98,13 +98,13 @@ func (d *download) enterProof(t *transfer, c identity.Claim, proven bool) bool {
 		}
 	}
 	p := &d.proof
-	if !proven && len(p.from) == 0 && !d.proof.doubted { // nothing has come of what was known
+	if !proven && len(p.from) == 0 && !d.proof.earlierUnproven { // nothing has come of what was known
 		d.redefine(t, c)
 		proven = true
 	}
 	t.answer = d.addAnswer(t, t.off, c, proven)
 	if proven {
-		p.doubted = false
+		p.earlierUnproven = false
 		return true
 	}
 	// Those that show the same validators are of one object, and compared once.
@@ -144,8 +144,8 @@ func (d *download) accountOf(t *transfer) {
 // there says whether all of r has been received and written.
 func (d *download) there(r scheduler.Range) bool { return len(d.core.Missing(r, nil)) == 0 }
 
-// prove compares what can be compared, and asks for what is needed for that.
-func (d *download) prove(reqs context.Context, now scheduler.Time) {
+// compareOverlaps compares what can be compared, and asks for what is needed for that.
+func (d *download) compareOverlaps(reqs context.Context, now scheduler.Time) {
 	p := &d.proof
 	if p.answers == nil || d.err != nil || d.singleStream || !d.identified {
 		return
@@ -257,7 +257,7 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 		if p.answers.Confirmed(id) {
 			i := slices.IndexFunc(differ, func(x accept.ID) bool { return !p.answers.Confirmed(x) })
 			if i < 0 { // the same link's, or an earlier run's, or one that shows the same time of change
-				p.refuted = true
+				p.contradicted = true
 				d.fail(fmt.Errorf("%w: its bytes differ from those received before", ErrChanged))
 				return
 			}
@@ -268,17 +268,17 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 		return
 	}
 	if p.answers.Confirmed(id) {
-		p.doubted = false
+		p.earlierUnproven = false
 	}
 	if p.from[id-1].t.probe {
 		p.failed++
-		if !p.doubted && p.answers.Unconfirmed() < before {
+		if !p.earlierUnproven && p.answers.Unconfirmed() < before {
 			p.failed = 0
 		}
 	}
 	for _, other := range pending {
 		if p.answers.Confirmed(other) && d.err == nil {
-			d.learn(reqs, other)
+			d.learnConfirmed(reqs, other)
 		}
 	}
 }
@@ -293,9 +293,9 @@ func (d *download) unconfirmed() (ids []accept.ID) {
 	return ids
 }
 
-// learn takes the validators of an answer that has been confirmed, unless others were
+// learnConfirmed takes the validators of an answer that has been confirmed, unless others were
 // learnt meanwhile that they contradict.
-func (d *download) learn(reqs context.Context, id accept.ID) {
+func (d *download) learnConfirmed(reqs context.Context, id accept.ID) {
 	s := &d.proof.from[id-1]
 	if s.t == nil {
 		return
@@ -324,7 +324,7 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 			return s.pending && s.t.off > r.Off && s.t.off < r.End
 		})
 	})
-	if d.complete && p.doubted && len(seams) == 0 && !slices.ContainsFunc(p.from, func(s source) bool { return s.pending }) {
+	if d.complete && p.earlierUnproven && len(seams) == 0 && !slices.ContainsFunc(p.from, func(s source) bool { return s.pending }) {
 		size := d.core.Size()
 		seams = append(seams, scheduler.Range{Off: max(0, size-accept.Overlap), End: size})
 	}
@@ -429,14 +429,11 @@ func (d *download) claimableFrom0() int64 {
 	case d.proof.answers == nil:
 		return d.core.Prefix()
 	}
-	if c := d.claimable(); len(c) > 0 && c[0].Off == 0 {
-		return c[0].End
-	}
-	return 0
+	return prefix(d.claimable())
 }
 
 // proven says whether all bytes that are there are of the object.
 func (d *download) proven() bool {
 	p := &d.proof
-	return p.answers == nil || p.answers.AllConfirmed() && !p.doubted
+	return p.answers == nil || p.answers.AllConfirmed() && !p.earlierUnproven
 }

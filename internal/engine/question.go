@@ -60,9 +60,9 @@ func (d *download) askEnd(reqs context.Context, id scheduler.LinkID) {
 	d.launch(reqs, t)
 }
 
-// reads says whether the answer to a question is read to its end, which nothing else tells, and
+// readsBody says whether the answer to a question is read to its end, which nothing else tells, and
 // prepares for that.
-func (d *download) reads(t *transfer, resp *fetch.Response) bool {
+func (d *download) readsBody(t *transfer, resp *fetch.Response) bool {
 	size := d.known.Size()
 	t.objectKnown = d.identified
 	if !d.identified && d.tellsSize(resp) {
@@ -75,7 +75,7 @@ func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 		return false
 	}
 	t.resp, t.taken, t.progress = resp, true, d.e.now()
-	t.off, t.to = 0, unkept{d.to}
+	t.off, t.to = 0, countingSink{d.to}
 	t.end.Store(size + 1)
 	return true
 }
@@ -111,7 +111,7 @@ func (d *download) hearBody(t *transfer) {
 	}
 	d.links[t.link].claim.heard = true // also of a smaller one, which the bytes that are there contradict
 	if got == size {
-		d.agrees(t.link)
+		d.vote.confirm(t.link, d.job.URL, d.e.trust)
 	}
 }
 
@@ -137,8 +137,8 @@ func (d *download) hearFailure(reqs context.Context, t *transfer, err error) {
 	}
 }
 
-// unkept is a sink whose bytes are only counted.
-type unkept struct{ sink }
+// countingSink is a sink whose bytes are only counted.
+type countingSink struct{ sink }
 
-func (unkept) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-func (unkept) window() int64                          { return 0 }
+func (countingSink) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (countingSink) stream() *streamSink                    { return nil }

@@ -301,7 +301,7 @@ func (b brokenSink) WriteAt(p []byte, off int64) (int, error) {
 
 type brokenCheckpoint struct{ brokenSink }
 
-func (b brokenCheckpoint) checkpoint([]scheduler.Range) error { return b.syncErr }
+func (b brokenCheckpoint) Checkpoint([]scheduler.Range) error { return b.syncErr }
 
 func TestTheDiskFails(t *testing.T) {
 	t.Parallel()
@@ -340,7 +340,7 @@ func TestTheDiskFails(t *testing.T) {
 			if kind == "write" && storage == 0 {
 				t.Error("no request ended because of the disk")
 			}
-			if err := to.close(); err != nil {
+			if err := to.Close(); err != nil {
 				t.Fatal(err)
 			}
 			journalHolds(t, r.job(u), o.body)

@@ -73,7 +73,7 @@ func TestWhatIsTakenOverIsNotSent(t *testing.T) {
 type nowhere struct{ sink }
 
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-func (nowhere) window() int64                          { return 0 }
+func (nowhere) stream() *streamSink                    { return nil }
 
 // A request that is spent takes its connection with it when it has been cut short, which
 // lasts otherwise over HTTP/2.

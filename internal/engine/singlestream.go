@@ -110,7 +110,7 @@ func (d *download) trySingleStream() bool {
 // has refused ranges, or has sent the whole for one and then not answered, or has ended the connection whenever one was asked for. Before anything is
 // there such requests are made without Range anyway, and who wants one try wants no other.
 func (d *download) mayServeSingleStream(l *linkState) bool {
-	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && nobody(l.err) {
+	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && noAnswer(l.err) {
 		return l.there && l.lost
 	}
 	return (d.identified || len(d.earlier.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.use.taken && l.faults.dropped)
@@ -127,7 +127,7 @@ func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.R
 // reading it.
 func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
-	if t.single && d.unexpectedPage(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
+	if t.single && d.unexpectedPage(message{resp: resp}) && !resp.Secure && d.anotherAnswered(t.link) {
 		d.lose(reqs, t.link, aPage())
 		return false
 	}
@@ -163,9 +163,9 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 		}
 		d.e.notice(!d.e.ofBatch, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
 	}
-	d.use(t.link)
+	d.markUsed(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
-	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
+	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.stream() != nil
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
 		t.exact = resp.End < 0
@@ -183,8 +183,8 @@ func (d *download) sizedBy(id scheduler.LinkID) {
 	d.first.link, d.vote.agree, d.first.at = id, 1<<id, d.e.now()
 }
 
-// answeredBut says whether there is another link that has answered.
-func (d *download) answeredBut(id scheduler.LinkID) bool {
+// anotherAnswered says whether there is another link that has answered.
+func (d *download) anotherAnswered(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool { return l.usable() && l.responses.answered }) != 0
 }
 
@@ -199,7 +199,7 @@ func (d *download) mayForget(id scheduler.LinkID) bool {
 // earlier run has left that, that it is of another object, if all links say so.
 func (d *download) doubtedOr(err error) error {
 	switch {
-	case !d.proof.doubted:
+	case !d.proof.earlierUnproven:
 		return err
 	case d.known.Foreign():
 		return fmt.Errorf("%w: %w", ErrLonger, err)
@@ -210,7 +210,7 @@ func (d *download) doubtedOr(err error) error {
 // forgetObject gives up what is there, which is of another object.
 func (d *download) forgetObject() {
 	d.discard(true, nil)
-	d.fail(d.to.restart())
+	d.fail(d.to.Restart())
 	d.identified, d.known, d.single.kept = false, identity.Known{}, nil
 	d.vote.agree, d.vote.believed = 0, false
 	for i := range d.links {
@@ -313,7 +313,7 @@ func (d *download) readSingleStream(ctx, reqs context.Context) {
 			}
 		}
 		select {
-		case m := <-d.tell:
+		case m := <-d.messages:
 			d.hear(reqs, m)
 			if m.resp == nil && m.t == d.single.by && !d.complete {
 				d.single.by = nil // again
@@ -323,7 +323,7 @@ func (d *download) readSingleStream(ctx, reqs context.Context) {
 			if t := d.single.by; t != nil && t.got.Load() != t.reported {
 				d.gain(t, t.got.Load())
 			}
-			d.fail(d.to.failed())
+			d.fail(d.to.stream().failed())
 			d.lookForReturns(reqs)
 			now := d.e.now()
 			d.watchStalls(now)
@@ -374,7 +374,7 @@ const firstSingle = scheduler.ChunkID(1) << 30
 // requestSingleStream asks for the whole object over the link whose turn it is.
 func (d *download) requestSingleStream(reqs context.Context, attempt int) {
 	t := &transfer{request: request{chunk: firstSingle + scheduler.ChunkID(attempt), link: d.single.link, fileID: d.file, single: true}}
-	d.aim(t, 0)
+	d.address(t, 0)
 	t.end.Store(wholeObject)
 	d.single.by = t
 	d.launch(reqs, t)

@@ -101,22 +101,22 @@ func (o *siteOver) history() accept.Ranges {
 
 // rangesBut says whether it has served ranges over a link other than id.
 func (s *site) rangesBut(id scheduler.LinkID) bool {
-	for i := range s.over {
-		if scheduler.LinkID(i) != id && s.over[i].ranges {
-			return true
-		}
-	}
-	return false
+	return s.linksBut(id, func(o *siteOver) bool { return o.ranges }) != 0
 }
 
 // heardSince says whether it has answered, over whatever link, since a time.
 func (s *site) heardSince(at scheduler.Time) bool {
+	return s.linksBut(scheduler.NoLink, func(o *siteOver) bool { return o.heard > at }) != 0
+}
+
+// linksBut are the links, but for one, over which what it has done is as ok says.
+func (s *site) linksBut(id scheduler.LinkID, ok func(*siteOver) bool) (links linkSet) {
 	for i := range s.over {
-		if s.over[i].heard > at {
-			return true
+		if other := scheduler.LinkID(i); other != id && ok(&s.over[i]) {
+			links.add(other)
 		}
 	}
-	return false
+	return links
 }
 
 // credible says whether a whole object that came over a link where a range was asked
@@ -129,22 +129,13 @@ func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	if s.rangesBut(id) {
 		return false
 	}
-	return b.others(id, func(l *linkState) bool { return l.left() && !l.use.resting && !l.use.banned })&^s.ignored() == 0
+	working := b.others(id, func(l *linkState) bool { return l.left() && !l.use.resting && !l.use.banned })
+	return working&^s.linksBut(id, func(o *siteOver) bool { return o.wholes > 0 }) == 0
 }
 
-// ignored are the links over which it has ignored ranges.
-func (s *site) ignored() (links linkSet) {
-	for i := range s.over {
-		if s.over[i].wholes > 0 {
-			links.add(scheduler.LinkID(i))
-		}
-	}
-	return links
-}
-
-// mayDoElsewhere says whether a failure of a class may be said of one link only: there is a portal
+// mayWorkElsewhere says whether a failure of a class may be said of one link only: there is a portal
 // in front of it, or its site has servers of its own for each link.
-func (b *batch) mayDoElsewhere(s *site, id scheduler.LinkID, c fetch.Class) bool {
+func (b *batch) mayWorkElsewhere(s *site, id scheduler.LinkID, c fetch.Class) bool {
 	switch c {
 	case fetch.TLS:
 		return b.trustedElsewhere(s, id)
@@ -159,13 +150,7 @@ func (b *batch) mayDoElsewhere(s *site, id scheduler.LinkID, c fetch.Class) bool
 // whether that may be said of this link alone: there is a portal in front of it, say.
 func (b *batch) trustedElsewhere(s *site, id scheduler.LinkID) bool {
 	s.over[id].untrusted = true
-	others := b.usable(id)
-	for i := range s.over {
-		if others.has(scheduler.LinkID(i)) && !s.over[i].untrusted {
-			return true
-		}
-	}
-	return false
+	return b.usable(id)&^s.linksBut(id, func(o *siteOver) bool { return o.untrusted }) != 0
 }
 
 // blame counts a failure of a site, puts its files off, and gives them up when there

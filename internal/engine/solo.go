@@ -47,7 +47,7 @@ func (b *batch) startSolos(reqs context.Context) {
 		f := a.queue[0]
 		a.queue = append(a.queue[:0], a.queue[1:]...)
 		e, err := b.soloEngine(f)
-		if err = first(f.site.dead, err); err != nil {
+		if err = firstError(f.site.dead, err); err != nil {
 			b.report(f, Result{Size: -1}, err)
 			continue
 		}
@@ -73,7 +73,7 @@ func solosAtOnce(f *file) int {
 	return deniedSolosMost
 }
 
-// soloEngine is one that knows what the batch has learned of the links for a file.
+// soloEngine is an Engine for a file, which knows what the batch has learned of the links.
 func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	if n := len(b.solos.engines); n > 0 {
 		e = b.solos.engines[n-1]
@@ -108,7 +108,7 @@ func (b *batch) soloEnded(reqs context.Context, a soloEnd) {
 	case !s.answered && named(a.f, nameError(a.err)): // all links were asked
 		s.dead = a.err
 		b.postponeSite(reqs, s, a.err)
-	case !s.answered && a.f.denied != 0 && nobody(a.err): // the same, but it may be so for a while only
+	case !s.answered && a.f.denied != 0 && noAnswer(a.err): // the same, but it may be so for a while only
 		s.blamed = b.usable(scheduler.NoLink)
 		s.absent = s.blamed
 		b.blame(s, &transfer{exchange: exchange{sent: a.begun}}, a.err)
@@ -118,8 +118,8 @@ func (b *batch) soloEnded(reqs context.Context, a soloEnd) {
 	b.startSolos(reqs)
 }
 
-// nobody says whether a download failed since there was no answer.
-func nobody(err error) bool {
+// noAnswer says whether a download failed since there was no answer.
+func noAnswer(err error) bool {
 	switch classOf(err) {
 	case fetch.Network, fetch.Refused, fetch.Canceled: // the last after a stall
 		return true

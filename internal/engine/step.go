@@ -29,7 +29,7 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 	case scheduler.Start:
 		if o.err == nil {
 			t := &transfer{request: request{chunk: a.Chunk, link: a.Link, stream: a.Stream, duplicate: a.Copy, fileID: o.file}}
-			o.work.aim(t, a.Range.Off)
+			o.work.address(t, a.Range.Off)
 			t.off = a.Range.Off - t.base
 			t.end.Store(a.Range.End - t.base)
 			o.launch(reqs, t)
@@ -48,7 +48,7 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 			switch { // its connection is of no use either
 			case o.banning(a.Link):
 				cause = fetch.ErrStalled
-			case o.work.listens(t):
+			case o.work.wantsAnswer(t):
 				return
 			case a.Close:
 				cause = fetch.ErrSpent
@@ -138,5 +138,5 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	o.e.cfg.Bus.Publish(event.RequestStarted{
 		At: t.sent, File: t.fileID, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
 	})
-	go o.e.run(ctx, t, o.tell)
+	go o.e.run(ctx, t, o.messages)
 }

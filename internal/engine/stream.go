@@ -57,36 +57,57 @@ func newPartSink(w io.Writer, p *Part) partSink {
 	return partSink{s, p.Range.End}
 }
 
-// restart never works: the object is the one that has been described.
-func (partSink) restart() error { return errOtherObject }
+// Restart never works: the object is the one that has been described.
+func (partSink) Restart() error { return errOtherObject }
 
-func (s partSink) commit(ctx context.Context, o store.CommitOptions) (string, error) {
+func (s partSink) Commit(ctx context.Context, o store.CommitOptions) (string, error) {
 	o.Size = s.end
-	return s.streamSink.commit(ctx, o)
+	return s.streamSink.Commit(ctx, o)
 }
 
-func (*streamSink) resume() (id identity.Identity, done []scheduler.Range, ok bool) {
+func (s *streamSink) stream() *streamSink { return s }
+
+func (*streamSink) Resume() (id identity.Identity, done []scheduler.Range, ok bool) {
 	return id, nil, false
 }
-func (*streamSink) begin(identity.Identity) error      { return nil }
-func (*streamSink) window() int64                      { return streamWindow }
-func (s *streamSink) drained() int64                   { return s.Drained() }
-func (s *streamSink) moved() <-chan struct{}           { return s.Moved() }
-func (s *streamSink) failed() error                    { return s.Err() }
-func (*streamSink) checkpoint([]scheduler.Range) error { return nil }
-func (s *streamSink) suspend([]scheduler.Range) error  { return s.Close() }
-func (*streamSink) readerAt() io.ReaderAt              { return nil }
-func (s *streamSink) reject() error                    { return s.Close() }
-func (s *streamSink) close() error                     { return s.Close() }
+func (*streamSink) Begin(identity.Identity) error      { return nil }
+func (*streamSink) Checkpoint([]scheduler.Range) error { return nil }
+func (s *streamSink) Suspend([]scheduler.Range) error  { return s.Close() }
+func (s *streamSink) Reject() error                    { return s.Close() }
 
-// restart works as long as the consumer was to have none of what was written.
-func (s *streamSink) restart() error {
-	if !s.Restart() {
+// window bounds how far ahead of the consumer bytes may be written; 0: nothing does.
+func (s *streamSink) window() int64 {
+	if s == nil {
+		return 0
+	}
+	return streamWindow
+}
+
+// moved tells that the consumer has taken bytes, or takes no more; nil: there is none.
+func (s *streamSink) moved() <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.Moved()
+}
+
+// failed is why nobody takes the bytes any more, if that is so.
+func (s *streamSink) failed() error {
+	if s == nil {
+		return nil
+	}
+	return s.Err()
+}
+
+// Restart works as long as the consumer was to have none of what was written.
+func (s *streamSink) Restart() error {
+	if !s.Stream.Restart() {
 		return errOtherObject
 	}
 	return nil
 }
 
+// room waits until the bytes up to end may be written.
 func (s *streamSink) room(ctx context.Context, end int64) error {
 	for s.Drained()+streamWindow < end {
 		if err := s.Err(); err != nil {
@@ -101,6 +122,6 @@ func (s *streamSink) room(ctx context.Context, end int64) error {
 	return nil
 }
 
-func (s *streamSink) commit(ctx context.Context, o store.CommitOptions) (string, error) {
+func (s *streamSink) Commit(ctx context.Context, o store.CommitOptions) (string, error) {
 	return s.name, errors.Join(s.Finish(ctx, o.Size), s.Close())
 }

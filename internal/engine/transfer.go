@@ -301,9 +301,9 @@ func ended(resp *fetch.Response) bool {
 
 // store writes p at its place, when there is room for it.
 func (e *Engine) store(ctx context.Context, t *transfer, to sink, p []byte, at int64) error {
-	if to.window() > 0 {
+	if s := to.stream(); s != nil {
 		t.waits.Store(true)
-		err := to.room(ctx, at+int64(len(p)))
+		err := s.room(ctx, at+int64(len(p)))
 		t.waits.Store(false)
 		if err != nil {
 			return err

@@ -42,13 +42,27 @@ func (t *trust) has(u *url.URL, id scheduler.LinkID) bool {
 	return t.of[origin(u)].has(id)
 }
 
+// sizeVote is what links have said of an object's size.
+type sizeVote struct {
+	agree    linkSet // over which the size that is known was told
+	believed bool
+}
+
+// confirm notes that a link tells the size that is known.
+func (v *sizeVote) confirm(id scheduler.LinkID, u *url.URL, t *trust) {
+	if v.agree.add(id); v.agree.several() {
+		v.believed = true
+		t.add(u, v.agree)
+	}
+}
+
 // sizeBelieved says whether what the first answer said of the object's size is believed.
 func (d *download) sizeBelieved(now scheduler.Time) bool {
 	if !d.identified || d.vote.believed {
 		return d.vote.believed
 	}
 	since := now - d.first.at
-	d.vote.believed = d.first.link != scheduler.NoLink && !d.vote.disputed && d.e.trust.has(d.job.URL, d.first.link) || !d.awaitsSizes() ||
+	d.vote.believed = d.first.link != scheduler.NoLink && !d.first.disputed && d.e.trust.has(d.job.URL, d.first.link) || !d.awaitsSizes() ||
 		since >= d.voteTime()
 	return d.vote.believed
 }
@@ -94,14 +108,6 @@ func (d *download) mayTellSize(id scheduler.LinkID) bool {
 	return l.mayStillTell() && !l.claim.heard && !d.vote.agree.has(id) && !l.postponed(d.e.now())
 }
 
-// agrees notes that a link tells the size that is known.
-func (d *download) agrees(id scheduler.LinkID) {
-	if d.vote.agree.add(id); d.vote.agree.several() {
-		d.vote.believed = true
-		d.e.trust.add(d.job.URL, d.vote.agree)
-	}
-}
-
 // hearSize takes what another link says of the object's size, in an answer that brings the
 // bytes up to end (-1: nobody knows), and says whether the download goes on: not if it was the
 // first one's link that lied. One that says that the object is larger is asked for what is
@@ -117,7 +123,7 @@ func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identit
 		d.outvote() // a portal's page, while another link's server speaks of no such thing
 		return false
 	case c.Size == size:
-		d.agrees(id)
+		d.vote.confirm(id, d.job.URL, d.e.trust)
 	case d.vote.believed || d.vote.agree.has(id) || d.first.link == scheduler.NoLink:
 	case c.Size >= 0 && c.Size < size:
 	case end > size:

@@ -58,8 +58,8 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	}
 	if b.supply.jobs != nil {
 		class := t.Class(-1)
-		o.Files[class] += int(b.ahead())
-		o.Left[class] += b.toCome()
+		o.Files[class] += int(b.jobsAhead())
+		o.Left[class] += b.bytesToCome()
 	}
 	t.changes = t.Step(now, o, t.changes[:0])
 	for i := range t.changes {
@@ -125,14 +125,14 @@ func (b *batch) likely(f *file) int64 {
 	return b.supply.sizes.mean()
 }
 
-// toCome is how many bytes the jobs have that are still to be read, as far as one knows.
-func (b *batch) toCome() int64 {
+// bytesToCome is how many bytes the jobs have that are still to be read, as far as one knows.
+func (b *batch) bytesToCome() int64 {
 	mean := b.supply.sizes.mean()
-	return min(b.ahead(), addressMost/mean) * mean
+	return min(b.jobsAhead(), addressMost/mean) * mean
 }
 
-// ahead is how many jobs are still to be read, one at least.
-func (b *batch) ahead() int64 {
+// jobsAhead is how many jobs are still to be read, one at least.
+func (b *batch) jobsAhead() int64 {
 	if b.spec.Ahead == nil {
 		return 1
 	}

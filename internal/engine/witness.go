@@ -23,24 +23,14 @@ const (
 // another link is asked, too: as long as it has not agreed, files of that origin that are
 // complete wait.
 
-// sizeVote is what is known of who told a file's size.
-type sizeVote struct {
-	first    scheduler.LinkID // over which it was told first
-	agree    linkSet          // over which links it was told
-	asked    linkSet          // which were asked, or are being asked
-	retry    linkSet          // of these, those that may yet answer
-	since    scheduler.Time   // when it was first told
-	pending  int              // of these, those that have not answered: another file may be asked for meanwhile
-	busy     int              // answers of others that asked to come again later
-	believed bool
-}
-
-// agrees notes that a link's server tells the size of the file, too.
-func (b *batch) agrees(f *file, id scheduler.LinkID) {
-	if f.vote.agree.add(id); f.vote.agree.several() {
-		f.vote.believed = true
-		b.e.trust.add(f.job.URL, f.vote.agree)
-	}
+// witnesses is what is known of who told a file's size.
+type witnesses struct {
+	first   scheduler.LinkID // over which it was told first
+	asked   linkSet          // which were asked, or are being asked
+	retry   linkSet          // of these, those that may yet answer
+	since   scheduler.Time   // when it was first told
+	pending int              // of these, those that have not answered: another file may be asked for meanwhile
+	busy    int              // answers of others that asked to come again later
 }
 
 // disputed notes that a link's server tells another size of the file than others.
@@ -51,8 +41,8 @@ func (f *file) disputed(id scheduler.LinkID) {
 
 // believes says whether a file's size is believed; if not, others are asked.
 func (b *batch) believes(reqs context.Context, f *file) bool {
-	w := &f.vote
-	if w.believed = w.believed || b.e.trust.has(f.job.URL, w.first); w.believed {
+	w := &f.witnesses
+	if f.vote.believed = f.vote.believed || b.e.trust.has(f.job.URL, w.first); f.vote.believed {
 		return true
 	}
 	if !slices.Contains(b.unconfirmed, f) {
@@ -72,7 +62,7 @@ func (b *batch) believes(reqs context.Context, f *file) bool {
 		return false
 	}
 	if !ok { // nobody else is to be asked
-		w.believed = true
+		f.vote.believed = true
 		return true
 	}
 	t := b.newProbe(id, f.job.ID, f.job.URL)
@@ -91,7 +81,7 @@ func (b *batch) witnessLink(f *file) (best scheduler.LinkID, ok bool) {
 	least := scheduler.Never
 	for i := range b.links {
 		l, id := &b.links[i], scheduler.LinkID(i)
-		if id == f.vote.first || f.vote.asked.has(id) || !l.there || l.lost || l.use.resting || l.quota.exhausted {
+		if id == f.witnesses.first || f.witnesses.asked.has(id) || !l.there || l.lost || l.use.resting || l.quota.exhausted {
 			continue
 		}
 		rtt := b.core.RTT(id)
@@ -124,7 +114,7 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim,
 		f.disputed(t.link)
 		b.goSolo(reqs, f, "over another link the server tells another size")
 	default:
-		b.agrees(f, t.link)
+		f.vote.confirm(t.link, f.job.URL, b.e.trust)
 	}
 }
 
@@ -134,22 +124,22 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) diagnos
 		b.hearWitness(reqs, t, claimOf(fe.Object), t.file.page)
 	}
 	f, now := t.file, b.e.now()
-	f.vote.pending--
+	f.witnesses.pending--
 	if f.site.witness == t {
 		f.site.witness = nil
 	}
 	switch c := classOf(err); c {
 	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy, fetch.Protocol: // it may yet answer
-		f.vote.retry.add(t.link)
+		f.witnesses.retry.add(t.link)
 		pause := witnessPause
 		if c == fetch.Busy {
-			f.vote.busy++
+			f.witnesses.busy++
 			f.site.over[t.link].heard = now
-			pause = scheduler.Time(backoff(f.vote.busy))
+			pause = scheduler.Time(backoff(f.witnesses.busy))
 		}
-		if _, others := b.witnessLink(f); now-f.vote.since < b.voteTime(f) && !others {
-			f.vote.asked &^= f.vote.retry
-			f.vote.retry = 0
+		if _, others := b.witnessLink(f); now-f.witnesses.since < b.voteTime(f) && !others {
+			f.witnesses.asked &^= f.witnesses.retry
+			f.witnesses.retry = 0
 			f.site.askAgain = now + pause
 		}
 	case fetch.Status, fetch.Auth:
@@ -177,7 +167,7 @@ func (b *batch) takeUnconfirmed(s *site) (files []*file) {
 // its site, if only that it is too busy.
 func (b *batch) voteTime(f *file) scheduler.Time {
 	for i := range b.links {
-		if l := &b.links[i]; scheduler.LinkID(i) != f.vote.first && l.usable() && !l.use.resting && f.site.over[i].heard > 0 {
+		if l := &b.links[i]; scheduler.LinkID(i) != f.witnesses.first && l.usable() && !l.use.resting && f.site.over[i].heard > 0 {
 			return b.e.undecidedTime()
 		}
 	}
@@ -188,10 +178,10 @@ func (b *batch) voteTime(f *file) scheduler.Time {
 func (b *batch) watchVotes(now scheduler.Time) {
 	for _, f := range b.unconfirmed {
 		switch t := f.site.witness; {
-		case now-f.vote.since >= b.voteTime(f):
+		case now-f.witnesses.since >= b.voteTime(f):
 			f.vote.believed = true
 			if b.voteTime(f) == parkTime { // nobody else answers: let the others not wait as long
-				b.e.trust.add(f.job.URL, 1<<f.vote.first)
+				b.e.trust.add(f.job.URL, 1<<f.witnesses.first)
 			}
 			if t != nil {
 				t.cancel(fetch.ErrStalled)

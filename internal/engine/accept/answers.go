@@ -1,6 +1,7 @@
 // Package accept judges what servers answer: Answers shows by their bytes that answers are of one
-// object, where validators do not (see identity), and Diagnose says why a request failed, and
-// whether link, server or file is to blame. It is pure: it knows no connection, no file and no clock.
+// object, where validators do not (see identity), Unfit says whether an answer is of use among
+// those of many files, and Diagnose why a request failed, and whether link, server or file is to
+// blame. It is pure: it knows no connection, no file and no clock.
 package accept
 
 import (
@@ -162,8 +163,7 @@ func (a *Answers) settle(enough int64) (joined bool) {
 	return joined
 }
 
-// Claimable is what of done is confirmed: without the bytes that came in answers of which nobody
-// knows yet whether they are of the object. done is sorted.
+// Claimable is done without the bytes of answers that are not confirmed. done is sorted.
 func (a *Answers) Claimable(done []scheduler.Range) []scheduler.Range {
 	for i := range a.of {
 		if x := &a.of[i]; x.open() && !a.Confirmed(ID(i+1)) {
@@ -226,7 +226,7 @@ func overlap(x, y scheduler.Range) int64 {
 	return max(0, min(x.End, y.End)-max(x.Off, y.Off))
 }
 
-// Without is what of sorted, disjoint ranges lies outside r.
+// Without is sorted, disjoint ranges without the bytes of r.
 func Without(ranges []scheduler.Range, r scheduler.Range) []scheduler.Range {
 	rest := make([]scheduler.Range, 0, len(ranges)+1)
 	for _, x := range ranges {
