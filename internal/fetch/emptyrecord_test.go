@@ -59,9 +59,9 @@ func emptyRecord(t *testing.T, keys string, seq uint64) []byte {
 	return append(head, seal.Seal(nil, nonce, []byte{applicationData}, head)...)
 }
 
-// TestARecordWithoutDataHoldsNothingBack: what came before it is handed on, though nothing follows
+// TestAnEmptyRecordDelaysNoData: what came before it is handed on, though nothing follows
 // yet. Tickets and new keys come in such records, too.
-func TestARecordWithoutDataHoldsNothingBack(t *testing.T) {
+func TestAnEmptyRecordDelaysNoData(t *testing.T) {
 	srv := httptest.NewUnstartedServer(nil)
 	srv.StartTLS() // for its certificate
 	defer srv.Close()

@@ -297,10 +297,10 @@ func TestManyOrigins(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForAShortenedResponse: over HTTP/1.1 the next request is answered before the
+// TestRequestsDoNotWaitForAShortenedResponse: over HTTP/1.1 the next request is answered before the
 // response has been read up to where it is wanted; and if that is read to its end after all,
 // its connection is good for more.
-func TestNobodyWaitsForAShortenedResponse(t *testing.T) {
+func TestRequestsDoNotWaitForAShortenedResponse(t *testing.T) {
 	const size, first = 1 << 20, 64 << 10
 	b := testbody.Body{Size: size, Seed: 4}
 	for _, fl := range flavours() {

@@ -387,9 +387,9 @@ func TestPingAlone(t *testing.T) {
 	}
 }
 
-// TestTripIsBetterThanPing: once TCP tells what a round trip takes, the answer to a PING that
+// TestMeasuredRTTReplacesPings: once TCP tells what a round trip takes, the answer to a PING that
 // was on its way changes nothing.
-func TestTripIsBetterThanPing(t *testing.T) {
+func TestMeasuredRTTReplacesPings(t *testing.T) {
 	hc := &h2Conn{pace: pace{window: 1 << 20, rtt: 20 * time.Millisecond}}
 	r := &Response{body: &h2Stream{hc: hc}}
 	now := time.Unix(1000, 0)

@@ -147,9 +147,9 @@ func TestGivenUpAfterAWait(t *testing.T) {
 	}
 }
 
-// TestWaitFindsWhatIsThere: nobody waits for more where another stream has read something
+// TestWaitFindsBufferedData: nobody waits for more where another stream has read something
 // for this one, or the server has ended it early.
-func TestWaitFindsWhatIsThere(t *testing.T) {
+func TestWaitFindsBufferedData(t *testing.T) {
 	read := make(chan struct{})
 	ra, rb, _ := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
 		p.say(frame(frameData, 0, b, strings.Repeat("b", 50)) + frame(frameData, flagEnd, a, strings.Repeat("a", 100)))
@@ -195,9 +195,9 @@ func TestUnreadIsBounded(t *testing.T) {
 	}
 }
 
-// TestStrays: what was on its way when we reset a stream is dropped, as far as
+// TestBytesAfterAReset: what was on its way when we reset a stream is dropped, as far as
 // its window allows; then the server is lying.
-func TestStrays(t *testing.T) {
+func TestBytesAfterAReset(t *testing.T) {
 	block := strings.Repeat("x", maxFrame)
 	for _, more := range []int{0, 1} {
 		closed := make(chan struct{})
@@ -348,8 +348,8 @@ func TestStreamLimit(t *testing.T) {
 	}
 }
 
-// TestNotTaken: a server that reads nothing holds up nobody who was cancelled.
-func TestNotTaken(t *testing.T) {
+// TestServerThatReadsNothing: a server that reads nothing holds up nobody who was cancelled.
+func TestServerThatReadsNothing(t *testing.T) {
 	for _, protocol := range []HTTPVersion{HTTP1, HTTP2PriorKnowledge} {
 		ours, theirs := net.Pipe()
 		defer theirs.Close() //nolint:errcheck // in memory

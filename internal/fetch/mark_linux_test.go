@@ -222,8 +222,8 @@ type wrapped struct{ net.Conn }
 
 func (w wrapped) NetConn() net.Conn { return w.Conn }
 
-// TestKernels: wrappers are looked through, but for one that changes the bytes.
-func TestKernels(t *testing.T) {
+// TestKernelConnectionBehindWrappers: wrappers are looked through, but for one that changes the bytes.
+func TestKernelConnectionBehindWrappers(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close() //nolint:errcheck // a pipe
 	defer b.Close() //nolint:errcheck // a pipe

@@ -108,7 +108,7 @@ func (b *bufferedConn) Read(p []byte) (int, error) {
 
 // In virtual time: who waits for a server that serves one connection at a time waits once,
 // and then nobody does, while one that serves them all loses none.
-func TestConnectionsInEachOthersWay(t *testing.T) {
+func TestServersThatServeOneConnectionAtATime(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		atOnce      int
@@ -215,7 +215,7 @@ func TestASlowServerServesManyConnections(t *testing.T) {
 
 // A connection on which nothing was answered is in the way, too: one whose only request was
 // withdrawn, and one that was made before there was a request.
-func TestConnectionsWithoutAnAnswerInTheWay(t *testing.T) {
+func TestUnansweredConnectionsAreClosedForOthers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		h2      bool

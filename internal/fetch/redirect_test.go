@@ -338,7 +338,7 @@ func TestEmptyPort(t *testing.T) {
 
 // A user without a password has the one that netrc has for it, as with curl and wget, and
 // an empty one where netrc has another user.
-func TestPasswordOfAnotherPlace(t *testing.T) {
+func TestPasswordFromNetrc(t *testing.T) {
 	b := testbody.Body{Size: 100, Seed: 28}
 	for user, want := range map[string]string{
 		"a":  "Basic YTpi", // a:b

@@ -27,7 +27,7 @@ func (d *deaf) DialContext(ctx context.Context, network, addr string) (net.Conn,
 
 // A host that does not answer holds up nobody who asks another one, wherever that was
 // redirected from.
-func TestADeadHostHoldsUpNoOther(t *testing.T) {
+func TestADeadHostDoesNotDelayOthers(t *testing.T) {
 	b := testbody.Body{Size: 1000, Seed: 4}
 	s := newRawServer(t, func(p *peer) {
 		for r := p.request(); r != nil; r = p.request() {

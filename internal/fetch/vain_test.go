@@ -69,9 +69,9 @@ func TestUnwantedBodiesAreCounted(t *testing.T) {
 	})
 }
 
-// TestUnwantedBodiesAreNotAffordable: what a link has no bytes to spare for is not read to save
+// TestUnwantedBodiesBeyondTheCapAreNotRead: what a link has no bytes to spare for is not read to save
 // a connection; what came by itself meanwhile counts.
-func TestUnwantedBodiesAreNotAffordable(t *testing.T) {
+func TestUnwantedBodiesBeyondTheCapAreNotRead(t *testing.T) {
 	const spare = 5000
 	b := testbody.Body{Size: 1000, Seed: 32}
 	for _, path := range []string{"/error", "/lengthless"} {

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestFilesThatAreNone: whatever stands in the place of a file, reading it ends
+// TestFilesThatAreNotRegular: whatever stands in the place of a file, reading it ends
 // at once and without a number.
-func TestFilesThatAreNone(t *testing.T) {
+func TestFilesThatAreNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(t.TempDir(), "secret")
 	for _, err := range []error{

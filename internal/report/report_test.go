@@ -358,7 +358,7 @@ func TestLinkJoined(t *testing.T) {
 }
 
 // A sum of floating-point numbers may end a hair below 0.
-func TestRoundKnowsNoNegativeZero(t *testing.T) {
+func TestRoundGivesNoNegativeZero(t *testing.T) {
 	for _, x := range []float64{-1e-9, 1e-9, 0, math.Copysign(0, -1), math.NaN()} {
 		if r := round(x); r != 0 || math.Signbit(r) {
 			t.Errorf("round(%v) is %v", x, r)

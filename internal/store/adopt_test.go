@@ -20,7 +20,7 @@ func theirs(t *testing.T, n int) (dir string, to Target) {
 	return dir, Target{Dir: dir, Continue: true}
 }
 
-func TestContinueWhatAnotherToolLeft(t *testing.T) {
+func TestContinueAnotherToolsFile(t *testing.T) {
 	dir, to := theirs(t, 300)
 	f := open(t, to, hereURL)
 	id, done, ok := f.Resume()
@@ -74,7 +74,7 @@ func TestContinueBesideNAME(t *testing.T) {
 	}
 }
 
-func TestContinueWhatIsComplete(t *testing.T) {
+func TestContinueACompleteFile(t *testing.T) {
 	dir, to := theirs(t, 1000)
 	f := open(t, to, hereURL)
 	must(t, f.Begin(object))

@@ -53,8 +53,8 @@ func TestNamedPipe(t *testing.T) {
 	wantNames(t, dir, "pipe.part")
 }
 
-// TestNamedPipeOfNobody: who waits for its other end can give up.
-func TestNamedPipeOfNobody(t *testing.T) {
+// TestNamedPipeWithoutOtherEnd: who waits for its other end can give up.
+func TestNamedPipeWithoutOtherEnd(t *testing.T) {
 	for name, open := range map[string]func(ctx context.Context, path string) (*os.File, error){
 		"written": func(ctx context.Context, path string) (*os.File, error) {
 			w, _, err := OpenStream(ctx, Target{Name: path, Explicit: true})

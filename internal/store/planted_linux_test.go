@@ -176,9 +176,9 @@ func TestOwnerThatTheFileSystemGives(t *testing.T) {
 	wantNames(t, dir, "x.part", "x.part.json")
 }
 
-// TestNobodyElseOpensAPart: neither the bytes of an unfinished file nor its journal are there for
+// TestPartIsForItsOwnerAlone: neither the bytes of an unfinished file nor its journal are there for
 // others to open. When it is complete it has the mode that any new file gets.
-func TestNobodyElseOpensAPart(t *testing.T) {
+func TestPartIsForItsOwnerAlone(t *testing.T) {
 	asRoot(t)
 	mode := func(path string) fs.FileMode { return fs.FileMode(stat(t, path).Mode & 0o777) }
 	for name, to := range map[string]Target{"plain": {}, "named": {Name: "x", Explicit: true}, "of many": {Rerun: true}} {
@@ -300,8 +300,8 @@ func TestDirectorySwappedForALink(t *testing.T) {
 	}
 }
 
-// TestDropBox: a directory that may be written, and not read, takes files all the same.
-func TestDropBox(t *testing.T) {
+// TestDirectoryThatCannotBeRead: a directory that may be written, and not read, takes files all the same.
+func TestDirectoryThatCannotBeRead(t *testing.T) {
 	asRoot(t)
 	dir := t.TempDir()
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))

@@ -16,8 +16,8 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 )
 
-// TestListOfNobody: a pipe that nobody writes is waited for no longer than the run lasts.
-func TestListOfNobody(t *testing.T) {
+// TestListFromAPipeWithoutWriter: a pipe that nobody writes is waited for no longer than the run lasts.
+func TestListFromAPipeWithoutWriter(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "p")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
