@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// trafficKey is what a TLS 1.3 connection's records are sealed with by whoever has that secret
-// (RFC 8446, 7.3), with AES-128-GCM.
+// trafficKey is the key of a TLS 1.3 connection's records for that secret (RFC 8446, 7.3), with
+// AES-128-GCM.
 func trafficKey(t *testing.T, secret []byte) (seal cipher.AEAD, iv []byte) {
 	t.Helper()
 	expand := func(label string, n int) []byte {

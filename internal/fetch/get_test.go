@@ -387,8 +387,8 @@ func TestShorten(t *testing.T) {
 	})
 }
 
-// Whoever shortens a response may not know yet that all of it has been read: the connection
-// has been given back then, and stays as it is.
+// A response may be shortened after all of it was read: its connection has been given back
+// then, and stays as it is.
 func TestShortenAfterTheEnd(t *testing.T) {
 	b := testbody.Body{Size: 1 << 20, Seed: 4}
 	for _, fl := range flavours() {

@@ -69,8 +69,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestCancelOneOfTwo: whoever reads is cancelled; the other goes on, over the
-// same connection, in the middle of the frame in which the first was.
+// TestCancelOneOfTwo: the reading stream is cancelled; the other goes on, over the same
+// connection, in the middle of the frame that the first was reading.
 func TestCancelOneOfTwo(t *testing.T) {
 	for i := range 40 {
 		why := errors.New("why")
@@ -113,8 +113,8 @@ func TestCancelOneOfTwo(t *testing.T) {
 	}
 }
 
-// TestGivenUpAfterAWait: who has waited, and knows that its payload comes next, may give
-// up without having read it. Others go on.
+// TestGivenUpAfterAWait: a stream that has waited, and whose payload comes next, may be given
+// up without reading it. Others go on.
 func TestGivenUpAfterAWait(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		ra, rb, s := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
@@ -147,8 +147,8 @@ func TestGivenUpAfterAWait(t *testing.T) {
 	}
 }
 
-// TestWaitFindsBufferedData: nobody waits for more where another stream has read something
-// for this one, or the server has ended it early.
+// TestWaitFindsBufferedData: Wait returns at once if another stream has read something for this
+// one, or the server has ended it early.
 func TestWaitFindsBufferedData(t *testing.T) {
 	read := make(chan struct{})
 	ra, rb, _ := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
@@ -171,8 +171,8 @@ func TestWaitFindsBufferedData(t *testing.T) {
 	_ = rb.Close()
 }
 
-// TestUnreadIsBounded: a server may send what the window allows on a stream that
-// nobody reads while another is read, and not a byte more.
+// TestUnreadIsBounded: on a stream that is not read while another is, a server may send what
+// the window allows, and not a byte more.
 func TestUnreadIsBounded(t *testing.T) {
 	block := strings.Repeat("x", maxFrame)
 	for _, more := range []int{0, 1} {
@@ -294,7 +294,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// TestIdle: pings and settings that came while nobody read are answered when the
+// TestIdle: pings and settings that came while no stream was read are answered when the
 // connection is used again.
 func TestIdle(t *testing.T) {
 	s := newRawServer(t, func(p *peer) {
@@ -348,7 +348,7 @@ func TestStreamLimit(t *testing.T) {
 	}
 }
 
-// TestServerThatReadsNothing: a server that reads nothing holds up nobody who was cancelled.
+// TestServerThatReadsNothing: a cancelled request ends at once though the server reads nothing.
 func TestServerThatReadsNothing(t *testing.T) {
 	for _, protocol := range []HTTPVersion{HTTP1, HTTP2PriorKnowledge} {
 		ours, theirs := net.Pipe()

@@ -106,8 +106,8 @@ func (b *bufferedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// In virtual time: who waits for a server that serves one connection at a time waits once,
-// and then nobody does, while one that serves them all loses none.
+// In virtual time: behind a server that serves one connection at a time one request waits once,
+// and then none does; a server that serves all loses no connection.
 func TestServersThatServeOneConnectionAtATime(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -136,8 +136,8 @@ func named(t testing.TB, all ...string) *Origins {
 	return &o
 }
 
-// TestCredentialsStay follows redirects with every kind of secret and looks at
-// who gets to see it (curl CVE-2022-27774, -27776, Go CVE-2024-45336).
+// TestCredentialsStay follows redirects with every kind of secret and checks which servers
+// receive it (curl CVE-2022-27774, -27776, Go CVE-2024-45336).
 func TestCredentialsStay(t *testing.T) {
 	b := testbody.Body{Size: 100, Seed: 21}
 	const basicAB, basicXY = "Basic YTpi", "Basic eDp5"

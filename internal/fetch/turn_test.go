@@ -25,8 +25,8 @@ func (d *deaf) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	return d.hosts.DialContext(ctx, network, addr)
 }
 
-// A host that does not answer holds up nobody who asks another one, wherever that was
-// redirected from.
+// A host that does not answer delays no request to another one, wherever that was redirected
+// from.
 func TestADeadHostDoesNotDelayOthers(t *testing.T) {
 	b := testbody.Body{Size: 1000, Seed: 4}
 	s := newRawServer(t, func(p *peer) {

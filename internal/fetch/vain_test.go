@@ -11,8 +11,8 @@ import (
 	"github.com/mlget/mlget/internal/testbody"
 )
 
-// unwanted serves an object, and answers whose bodies nobody wants: of an error, of a
-// redirect to the object, and the whole object where a range was asked for.
+// unwanted serves an object, and responses with unwanted bodies: of an error, of a redirect to
+// the object, and the whole object where a range was requested.
 func unwanted(b testbody.Body, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

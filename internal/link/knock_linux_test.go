@@ -117,7 +117,7 @@ func TestNoExtraSocketsBeforeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// A refusal is an answer: nobody asks again.
+// A refusal is final: no other socket tries.
 func TestARefusedConnectionIsNotRetried(t *testing.T) {
 	listener := listen(t, "tcp4", "127.0.0.1:0")
 	to := listener.Addr().(*net.TCPAddr).AddrPort()

@@ -75,7 +75,7 @@ func TestFilesThatAreNotRegular(t *testing.T) {
 	}
 }
 
-// TestTreeOfFIFOs: every file of every source is one that nobody writes to.
+// TestTreeOfFIFOs: every file of every source is a pipe without a writer.
 func TestTreeOfFIFOs(t *testing.T) {
 	for _, tree := range []string{"galaxy-s7", "laptop", "pixel-odpm", "jetson", "server"} {
 		dir := unpack(t, tree)

@@ -225,8 +225,8 @@ func TestSlowSource(t *testing.T) {
 	})
 }
 
-// TestNothingToRead: an automatic choice that finds nothing is no warning; a
-// source that was asked for is. Nobody waits.
+// TestNothingToRead: an automatic choice that finds nothing is no warning; a named source that
+// cannot be read is. Nothing waits.
 func TestNothingToRead(t *testing.T) {
 	for name, warning := range map[string]bool{Auto: false, RAPL: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -365,7 +365,7 @@ func TestPlayedTree(t *testing.T) {
 	})
 }
 
-// TestLostSourceIsReported: one reading that fails is nobody's business; three in a row are.
+// TestLostSourceIsReported: one failed reading is not reported; three in a row are.
 func TestLostSourceIsReported(t *testing.T) {
 	gone := reading{err: errors.New("power_now: no such file or directory")}
 	for name, c := range map[string]struct {

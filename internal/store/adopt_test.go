@@ -180,8 +180,8 @@ func TestAdoptionInterruptedHalfway(t *testing.T) {
 	}
 }
 
-// Until the server answers, somebody may save another file under the name, as editors and
-// rsync do. It is not taken for the one that was there.
+// Before the server answers, another program may save another file under the name, as editors
+// and rsync do. It is not taken for the one that was there.
 func TestAdoptedNameIsReplaced(t *testing.T) {
 	const saved = "somebody has just saved this"
 	for _, n := range []int{300, int(object.Size)} {

@@ -90,8 +90,8 @@ func TestNoFinishedListWithoutNeed(t *testing.T) {
 	wantNames(t, to.Dir, "x", "y")
 }
 
-// TestFinishedListIsNotTrusted: the file may hold anything, be anybody's, or be in use. A file
-// is never taken for complete because of it, and what is not mlget's is left alone.
+// TestFinishedListIsNotTrusted: the list may hold anything, be another user's, or be in use. A
+// file is never taken for complete because of it, and foreign files are left alone.
 func TestFinishedListIsNotTrusted(t *testing.T) {
 	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
 	line := `{"name":"x","size_bytes":3000,"etag":"\"a\""}` + "\n"

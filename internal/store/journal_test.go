@@ -81,7 +81,7 @@ func TestJournalContradictions(t *testing.T) {
 	}
 }
 
-// JSON that is none of ours is somebody's; what damage may have made of ours is not.
+// JSON that no mlget wrote is a foreign file; a damaged journal of ours is not.
 func TestForeignJournalIsRefused(t *testing.T) {
 	for text, foreign := range map[string]bool{
 		`{"another program's": "state"}`: true, `{}`: true, `{"url": 5}`: true, `[1, 2]`: true, `"text"`: true, "null\n": true,

@@ -13,8 +13,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// Whatever somebody else does to NAME.part meanwhile: it never gets the name, is
-// never claimed to hold our bytes, and what is theirs is not removed.
+// Whatever other programs do to NAME.part meanwhile: it never gets the name, is never claimed
+// to hold our bytes, and their files are not removed.
 func TestPartChangedByOthers(t *testing.T) {
 	const size = 300 << 10
 	b := testbody.Body{Size: size, Seed: 9}
@@ -99,7 +99,7 @@ func TestPartChangedByOthers(t *testing.T) {
 						}
 					}
 					if name == "another mlget's" {
-						return // who goes on
+						return // to go on
 					}
 					f, err = Open(to(dir), parse(t, hereURL))
 					must(t, err)
@@ -191,8 +191,8 @@ func TestHolesInClaimedRanges(t *testing.T) {
 	}
 }
 
-// The number of a journal that somebody has removed may be that of another mlget's,
-// which is not ours to remove.
+// The inode number of a removed journal may be reused by another mlget's, which must not be
+// removed.
 func TestReusedInodeNumbers(t *testing.T) {
 	const size = 300 << 10
 	b := testbody.Body{Size: size, Seed: 9}
@@ -219,8 +219,8 @@ func TestReusedInodeNumbers(t *testing.T) {
 	wantNames(t, dir, "x.part", "x.part.json")
 }
 
-// TestForeignNewJournalStays: NAME.part.json.new may be somebody's, before a download or from
-// some moment on. What a run that was killed has left of its own goes.
+// TestForeignNewJournalStays: NAME.part.json.new may be another program's, before or during a
+// download. One that a killed run of mlget left is removed.
 func TestForeignNewJournalStays(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	for name, to := range map[string]Target{"alone": {}, "of many": {Rerun: true}, "named": {Name: "x", Explicit: true}} {

@@ -337,8 +337,8 @@ func metered(i link.Info, tech link.Tech) link.Info {
 	return link.Apply([]link.Info{i}, nil)[0]
 }
 
-// A download that nobody gave a metered link to does not go on over one, whatever
-// becomes of the others.
+// A download that was given no metered link does not go on over one, whatever becomes of the
+// others.
 func TestRosterAdmitsNoUnnamedMeteredLink(t *testing.T) {
 	home, modem := wifi("wlan0", 3, "10.1.0.2/24"), metered(lte, link.TechLTE)
 	joins := []string{"wlan0 returned", "rmnet0 joins, 0, 0"}
