@@ -10,8 +10,8 @@ import (
 	"github.com/mlget/mlget/internal/cli/exit"
 )
 
-// TestBenchRunOfNothing: a list without a word is a mistake, and begins no campaign.
-func TestBenchRunOfNothing(t *testing.T) {
+// TestBenchRunRefusesEmptyLists: a list without a word is a mistake, and begins no campaign.
+func TestBenchRunRefusesEmptyLists(t *testing.T) {
 	for _, flag := range []string{"--algorithm", "--energy"} {
 		var out, errs bytes.Buffer
 		dir := filepath.Join(t.TempDir(), "bench")

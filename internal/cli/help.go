@@ -15,7 +15,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/flags"
 )
 
-// newHelpCommand is cobra's, but for what there is no help about, which is a mistake.
+// newHelpCommand is cobra's, except that help about an unknown command is an error.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -121,7 +121,7 @@ func completeCommands(cmd *cobra.Command, args []string, typed string) (names []
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// flagError is what flags that cannot be understood end in.
+// flagError is the error for flags that cannot be understood.
 func flagError(cmd *cobra.Command, err error) error {
 	e := exit.UsageError{Err: err}
 	var (
@@ -141,8 +141,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return e
 }
 
-// flagHint is what may have been meant by a flag that there is not, given alone or, as
-// a letter, in a group.
+// flagHint suggests a flag for an unknown one, given alone or, as a letter, in a group.
 func flagHint(cmd *cobra.Command, name, group string) string {
 	if near := nearFlag(cmd, name); near != "" && group == "" {
 		return "did you mean --" + near + "?"

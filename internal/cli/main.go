@@ -32,7 +32,7 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 )
 
-// IO is what the program reads from and writes to.
+// IO holds the streams that the program reads from and writes to.
 type IO = console.IO
 
 // Main runs the program and returns its exit code. The first interrupt ends it

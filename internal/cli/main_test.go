@@ -12,9 +12,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestHeed: signals that come with the first one are the same wish, as timeout(1) sends
+// TestSignalsThatEndTheRun: signals that come with the first one are the same wish, as timeout(1) sends
 // two; a later one is another, unless the terminal says again that it is closed.
-func TestHeed(t *testing.T) {
+func TestSignalsThatEndTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, killed := 0, 0
 		signals := make(chan os.Signal)

@@ -21,8 +21,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestMisread: a slip in a command is told, and is no host; hosts remain hosts.
-func TestMisread(t *testing.T) {
+// TestMistypedCommandIsNoHost: a slip in a command is told, and is no host; hosts remain hosts.
+func TestMistypedCommandIsNoHost(t *testing.T) {
 	root := newRootCommand(console.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	for word, want := range map[string]string{"link": "links", "Lniks": "links", "versiom": "version", "repotr": "report", "simulat": "simulate"} {
 		err := misread(root, []string{word, "x"})

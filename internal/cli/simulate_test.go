@@ -102,7 +102,7 @@ func TestSimulateEnergy(t *testing.T) {
 // word and no hint at a state that it has not.
 func TestSimulateInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reader, writer := io.Pipe() // which nobody reads: it does not end by itself
+		reader, writer := io.Pipe() // never read, so that writing does not end by itself
 		defer reader.Close()        //nolint:errcheck // it never fails
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, engine.ErrInterrupted)
 		defer cancel()

@@ -2,10 +2,10 @@ package energy
 
 import "github.com/mlget/mlget/internal/stats"
 
-// BasePower is what the device drew before start (ns), when nothing was being
-// downloaded: the median of the samples before that, which one odd reading does
-// not move [D]. It is P_b of Guner and Kosar's equation 2. If there are none,
-// ok is false: [LowestPower] is then the next best.
+// BasePower is the device's power before start (ns), when nothing was being downloaded: the
+// median of the samples before that, which one odd reading does not move [D]. It is P_b of
+// Guner and Kosar's equation 2. If there are none, ok is false: [LowestPower] is then the next
+// best.
 func BasePower(samples []Sample, start int64) (watts float64, ok bool) {
 	var before []float64
 	for _, s := range clean(samples) {
@@ -31,7 +31,7 @@ func LowestPower(samples []Sample) (watts float64, ok bool) {
 	return stats.Quantile(powersOf(usable), 0.05), true
 }
 
-// MeasuredTail is what a device drew above its base power after a download.
+// MeasuredTail is a device's energy above its base power after a download.
 type MeasuredTail struct {
 	Joules  float64 // above base
 	Seconds float64 // from the last byte until the power was back at base

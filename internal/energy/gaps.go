@@ -68,7 +68,7 @@ func (m *meter) missing() float64 {
 	return min(float64(lost)/float64(m.run.End-m.run.Start), 1)
 }
 
-// thaw leaves out what a driver that was stuck repeated, but for the first of it.
+// thaw removes the repetitions of a driver that was stuck, keeping the first value.
 func (m *meter) thaw() {
 	if m.counts || m.Interval <= 0 {
 		return

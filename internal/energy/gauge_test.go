@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// gauge is what stands between a phone and who samples it.
+// gauge is the gauge between a phone and its sampler.
 type gauge struct {
 	every   int64   // between two of its values, ns
 	instant bool    // it shows the power of the moment, not the mean since its last value

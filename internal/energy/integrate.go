@@ -16,16 +16,15 @@ type Reading struct {
 	Still  int64   // ns of the time since the reading before in which it was seen to stand still
 }
 
-// Integrate is the energy from start to end (ns), in J, and which share of that
-// time, 0 to 1, lies between the first and the last usable sample.
+// Integrate is the energy from start to end (ns), in J, and which share of that time, 0 to 1,
+// lies between the first and the last usable sample.
 //
-// Samples that no device could give are left out, and those that are no later
-// than one before them. At start and end the power is interpolated between the
-// samples on either side; where there is none on one side, the nearest holds
-// [D]. No usable sample, or no time: 0, 0.
+// Impossible samples are left out, and samples that are no later than one before them. At start
+// and end the power is interpolated between the samples on either side; where there is none on
+// one side, the nearest holds [D]. No usable sample, or no time: 0, 0.
 //
-// Between samples the power is what Simpson's rule makes of them, as in the thesis
-// [3.4]; see simpson for where it is a straight line.
+// Between samples the power follows Simpson's rule, as in the thesis [3.4]; see simpson for
+// where it is a straight line.
 func Integrate(samples []Sample, start, end int64) (joules, covered float64) {
 	w := clip(samples, start, end)
 	return simpson(w.points), w.covered
@@ -75,7 +74,7 @@ func Powers(readings []Reading) []Sample {
 	return samples
 }
 
-// window is what samples say of a span of time.
+// window is the result of integrating samples over a span of time.
 type window struct {
 	points  []Sample // the first at the start, the last at the end of the span
 	inside  int      // usable samples in the span

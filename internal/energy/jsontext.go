@@ -124,7 +124,7 @@ func within(name string, err error) error {
 	return &pathError{path: name, err: err}
 }
 
-// notJSON is what the decoder says, on one line.
+// notJSON is the decoder's error on one line.
 func notJSON(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("not JSON: it ends too early")

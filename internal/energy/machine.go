@@ -1,6 +1,6 @@
 package energy
 
-// State is what a radio is doing.
+// State is the state of a radio.
 type State uint8
 
 // The states of a radio, in the order in which it passes through them.
@@ -136,8 +136,8 @@ func (m *Machine) spend(t int64, conns int) {
 	}
 }
 
-// State is what the radio is doing now. A state lasts from its first
-// nanosecond to the one before its end: at the end of its tail a radio is idle.
+// State is the radio's present state. A state lasts from its first nanosecond to the one before
+// its end: at the end of its tail a radio is idle.
 func (m *Machine) State() State { return m.state }
 
 // IdleAt is when the radio will be idle if no more bytes cross it (ns); it is
@@ -153,7 +153,7 @@ func (m *Machine) IdleAt() int64 {
 	return m.now
 }
 
-// Energy is what a radio has spent, by what it was doing. All of it is modelled.
+// Energy is a radio's energy, by state. All of it is modelled.
 type Energy struct {
 	Idle      float64 // J
 	Promotion float64 // J
@@ -165,7 +165,7 @@ type Energy struct {
 // Total is the energy of all states, in J.
 func (e Energy) Total() float64 { return e.Idle + e.Promotion + e.Transfer + e.Tail }
 
-// Sub is what was spent since an earlier reading.
+// Sub is the energy since an earlier reading.
 func (e Energy) Sub(earlier Energy) Energy {
 	return Energy{
 		Idle:      e.Idle - earlier.Idle,
@@ -176,8 +176,8 @@ func (e Energy) Sub(earlier Energy) Energy {
 	}
 }
 
-// Energy is what the radio has spent from its start to the last Step, exactly:
-// it knows the time in each state and every byte, and samples nothing.
+// Energy is the radio's energy from its start to the last Step, exactly: it knows the time in
+// each state and every byte, and samples nothing.
 func (m *Machine) Energy() Energy {
 	r := &m.radio
 	e := Energy{

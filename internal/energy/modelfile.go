@@ -27,13 +27,12 @@ const (
 // MaxModelFile is the length of the longest file of models, in bytes.
 const MaxModelFile = 1 << 20
 
-// Models is what is known of a device: the radios that are built in, and those
-// of a file which go before them. The zero value has the former alone.
+// Models are a device's models: the built-in radios, and those of a file, which take
+// precedence. The zero value has the built-in ones only.
 type Models struct {
 	Device string // as the file says, for people
 	Source string // as the file says, for people
-	// FullLoad is what the device draws when all of it works, in watts; 0: the
-	// file does not say.
+	// FullLoad is the device's power under full load, in watts; 0: not in the file.
 	FullLoad float64
 
 	radios []entry
@@ -55,8 +54,8 @@ func (m *Models) Lookup(name string) (Radio, bool) {
 	return Lookup(name)
 }
 
-// Of returns the model of the radio behind a link: the one that the file has
-// under the link's own name, or else that of its technology.
+// Of returns the model of the radio behind a link: the file's model of the link's own name, or
+// else that of its technology.
 func (m *Models) Of(link, tech string) (Radio, bool) {
 	if r, ok := m.own(link); ok {
 		return r, true
@@ -85,7 +84,7 @@ func (m *Models) Names() []string {
 	return names
 }
 
-// TCP is what TCP's work costs: the file's figures, or else the iPAQ's of 2003.
+// TCP is the cost of TCP's work: the file's figures, or else the iPAQ's of 2003.
 func (m *Models) TCP() TCPCost {
 	if m.tcp != nil {
 		return *m.tcp
@@ -161,9 +160,9 @@ func parseRadios(data json.RawMessage) ([]entry, error) {
 	return radios, nil
 }
 
-// parseRadio reads one radio. What it leaves out is as in the built-in model
-// that it is like, by default the one of its own name. One that says nothing but
-// what it is like is that model, with its name and its source.
+// parseRadio reads one radio. Fields that are left out come from the built-in model that it is
+// like, by default the one of its own name. A radio with nothing but like is that model, with
+// its name and its source.
 func parseRadio(name string, data json.RawMessage) (Radio, error) {
 	if !goodName(name) {
 		return Radio{}, fmt.Errorf("a name is 1 to %d letters, digits, -, . and _", maxName)
@@ -229,7 +228,7 @@ func parseRadio(name string, data json.RawMessage) (Radio, error) {
 	return r, nil
 }
 
-// parseTCP reads what TCP's work costs. What it leaves out is the iPAQ's.
+// parseTCP reads the cost of TCP's work. Fields that are left out are the iPAQ's.
 func parseTCP(data json.RawMessage) (*TCPCost, error) {
 	fields, err := members(json.NewDecoder(bytes.NewReader(data)))
 	if err != nil {

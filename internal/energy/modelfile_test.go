@@ -47,8 +47,8 @@ func TestParseModels(t *testing.T) {
 	}
 }
 
-// A file may describe links by their own names, which goes before their
-// technologies; who says nothing but what a radio is like gets that model.
+// A file may describe links by their own names, which take precedence over their technologies;
+// a radio with nothing but like gets that model.
 func TestModelsOfLinks(t *testing.T) {
 	m, err := ParseModels([]byte(`{"source":"mine","radios":{
 		"wlan0":{"like":"wifi-s7-mean"},"v4-rmnet_data0.1":{"like":"nr","tail_mw":100},"lte":{"like":"lte-2021"}}}`))

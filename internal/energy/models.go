@@ -2,12 +2,11 @@ package energy
 
 import "time"
 
-// hold is how long a radio is taken to stay active after a byte [D]. It bridges
-// the gaps between packets, and between the rounds of a slow start, so that the
-// energy does not hang on how finely the traffic is watched. For LTE it is the
-// inactivity timer before discontinuous reception that Huang et al. measured
-// (table 2); the other radios take the same, as their Active and Tail differ
-// little.
+// hold is how long a radio is assumed to stay active after a byte [D]. It bridges the gaps
+// between packets, and between the rounds of a slow start, so that the energy does not depend
+// on how finely the traffic is sampled. For LTE it is the inactivity timer before discontinuous
+// reception that Huang et al. measured (table 2); the other radios take the same, as their
+// Active and Tail differ little.
 const hold = 100 * time.Millisecond
 
 // huang is the source of the 2012 models.
@@ -42,19 +41,19 @@ func Names() []string {
 	return names
 }
 
-// models returns the models that are built in.
+// models returns the built-in models.
 //
-// Idle is a duty cycle: what the radio draws when it wakes to listen, times the
-// share of time that it does so [Huang, table 3: LTE 594.3 mW for 43.2 of
-// 1280.2 ms, 3G 374.2 for 55.4 of 5112.4, WiFi 77.2 for 7.6 of 308.2]. The
-// other sources took it out together with the device's base power: 0.
+// Idle is a duty cycle: the radio's power when it wakes to listen, times the share of time that
+// it does so [Huang, table 3: LTE 594.3 mW for 43.2 of 1280.2 ms, 3G 374.2 for 55.4 of 5112.4,
+// WiFi 77.2 for 7.6 of 308.2]. The other sources took it out together with the device's base
+// power: 0.
 //
-// What is from memory and was not checked, since neither paper was at hand: Huang's
-// uplink slopes and idle powers; the powers of the 2021 models' tails and the
-// promotions of nr and nr-mmwave. The times of these tails are those of the authors'
-// published scripts [SIGCOMM21-5G on GitHub, RRC-Probe/plot-section4-figure10.py:
-// RRC_CONNECTED ends at 10.2 s], but for the tenths beyond. The rest of both is as
-// ALGORITHMS, Energy, quotes it. docs/energy-models.md has it figure by figure.
+// From memory, and not checked, since neither paper was at hand: Huang's uplink slopes and idle
+// powers; the powers of the 2021 models' tails and the promotions of nr and nr-mmwave. The
+// times of these tails, without their tenths, are those of the authors' published scripts
+// [SIGCOMM21-5G on GitHub, RRC-Probe/plot-section4-figure10.py: RRC_CONNECTED ends at 10.2 s].
+// The rest of both is as ALGORITHMS, Energy, quotes it. docs/energy-models.md has it figure by
+// figure.
 func models() []Radio {
 	return []Radio{
 		{

@@ -1,11 +1,11 @@
 package energy
 
-// Phone is what a whole device draws besides its radios, each taken by itself.
+// Phone is a whole device's power besides its radios, each taken by itself.
 type Phone struct {
 	Name, Source string
 	BaseWatts    float64 // idle, radios asleep
-	// Together is what it takes, in mJ, beyond what the radios' models say, for each
-	// Mbit that the slower of two links carries while the other works too.
+	// Together is the energy, in mJ, beyond the radios' models, for each Mbit that the slower
+	// of two links carries while the other works too.
 	Together float64
 }
 
@@ -28,8 +28,8 @@ func GalaxyS7() Phone {
 	}
 }
 
-// TogetherJoules is what a download costs beyond its radios' models when two links
-// carry so many bytes at the same time.
+// TogetherJoules is a download's energy beyond its radios' models when two links carry so many
+// bytes at the same time.
 func (p *Phone) TogetherJoules(a, b int64) float64 {
 	return 1e-3 * mbitPerByte * p.Together * float64(min(a, b))
 }

@@ -30,15 +30,15 @@ type Radio struct {
 	Hold          time.Duration // the first part of TailTime: the radio still draws Active, as more may come at once
 }
 
-// Milliwatts is what the radio draws while downMbps and upMbps cross it over
-// conns open connections.
+// Milliwatts is the radio's power while downMbps and upMbps cross it over conns open
+// connections.
 func (r *Radio) Milliwatts(downMbps, upMbps float64, conns int) float64 {
 	return r.Down*downMbps + r.Up*upMbps + r.Active + r.PerConn*float64(conns)
 }
 
-// FixedJoules is what waking the radio costs above idling, however few bytes
-// cross it: its promotion and its tail. It is what a [Machine] charges for a
-// single byte, but for that byte's own share of Down.
+// FixedJoules is the energy of waking the radio, above idling, however few bytes cross it: its
+// promotion and its tail. A [Machine] charges this for a single byte, besides that byte's own
+// share of Down.
 func (r *Radio) FixedJoules() float64 {
 	hold := min(r.Hold, r.TailTime)
 	return milliwattNanos * ((r.Promotion-r.Idle)*float64(r.PromotionTime) +

@@ -6,9 +6,8 @@ import (
 	"github.com/mlget/mlget/internal/stats"
 )
 
-// Series is what was sampled around a run: power, or the readings of a counter,
-// or both. Where there are readings, energy is taken from them, and their
-// [Powers] stand in for missing samples.
+// Series holds the samples around a run: power, readings of a counter, or both. Where there are
+// readings, energy is taken from them, and their [Powers] stand in for missing samples.
 type Series struct {
 	Samples  []Sample
 	Readings []Reading
@@ -78,7 +77,7 @@ func Summarise(series Series, run Run) (s Summary, ok bool) {
 	before := m.samples // and of these, what is before the start tells the base
 	if m.counts = len(m.samples) == 0; m.counts {
 		m.samples = Powers(series.Readings)
-		// What a counter tells of the time around the start is the download's, too.
+		// A counter's step around the start is partly the download's.
 		before = Powers(early(series.Readings, run.Start))
 	}
 	w := clip(m.samples, run.Start, run.End)
@@ -129,10 +128,9 @@ type meter struct {
 	rest      side     // from the end on
 }
 
-// inside is what was read within the run at the interval that was asked for. Around the
-// start there is more than that, and that time would count for more than it is; what a
-// gauge repeated is told by the first and the last reading of it alone. Where there is
-// none, it is what was interpolated.
+// inside is the readings within the run at the requested interval. Around the start there are
+// more readings, and that time would count for too much; of a gauge's repetitions only the
+// first and the last reading count. If there is none, it is the interpolated value.
 func (m *meter) inside(w window) (inside []Sample) {
 	take := func(s Sample) {
 		// A reading may come a moment early.
@@ -286,8 +284,8 @@ func spacing(readings []Reading) int64 {
 	return int64(stats.Quantile(gaps, 0.25))
 }
 
-// dynamic is what was drawn above base within the run, in J. A counter's covered
-// is that of its readings; of a gauge it is 0.
+// dynamic is the energy above base within the run, in J. A counter's covered is that of its
+// readings; of a gauge it is 0.
 func (m *meter) dynamic() (joules, covered float64) {
 	duration := seconds(m.run.End - m.run.Start)
 	if counted, covered := CounterJoules(m.Readings, m.run.Start, m.run.End); covered > 0 {
@@ -297,7 +295,7 @@ func (m *meter) dynamic() (joules, covered float64) {
 		if covered -= m.stalls(); covered <= 0 {
 			return 0, 0
 		}
-		// What lies outside of the readings goes at their mean power.
+		// Time outside of the readings goes at their mean power.
 		return counted/covered - m.base*duration, covered
 	}
 	points := between(m.during.samples, m.run.Start, m.run.End)
@@ -308,9 +306,9 @@ func (m *meter) dynamic() (joules, covered float64) {
 	return simpson(points) - m.base*duration, 0
 }
 
-// counted is what the counter stood at at the start or the end of the run, in J. The
-// reading on either side of it is as exact as it is late; what lies between is base
-// power before the start, and after the end what was drawn after the reading.
+// counted is the counter's value at the start or the end of the run, in J. The reading on
+// either side of it is as exact as it is late; in between lies base power before the start, and
+// after the end the power measured after the reading.
 func (m *meter) counted(t int64) float64 {
 	usable := advancing(m.Readings)
 	i := 0
@@ -337,7 +335,7 @@ func (m *meter) counted(t int64) float64 {
 	return min(max(line, a.Joules), b.Joules)
 }
 
-// tail is what the device drew above base after the run.
+// tail is the device's energy above base after the run.
 func (m *meter) tail() (tail MeasuredTail, ok bool) {
 	if len(m.rest.samples) == 0 {
 		return MeasuredTail{}, false
@@ -362,7 +360,7 @@ func (m *meter) tail() (tail MeasuredTail, ok bool) {
 	return tail, ok
 }
 
-// doubt is what the dynamic joules may be off by, where they are covered.
+// doubt is the possible error of the dynamic joules, where they are covered.
 func (m *meter) doubt(before []Sample) float64 {
 	blind := seconds(m.refresh)
 	if m.refresh == 0 {
@@ -402,8 +400,7 @@ func early(readings []Reading, end int64) (all []Reading) {
 	return all
 }
 
-// meanPower is what a counter advanced by from its first to its last reading, over
-// that time, in W.
+// meanPower is a counter's mean power from its first to its last reading, in W.
 func meanPower(readings []Reading) float64 {
 	if len(readings) < 2 {
 		return 0
@@ -412,9 +409,9 @@ func meanPower(readings []Reading) float64 {
 	return (last.Joules - first.Joules) / seconds(last.At-first.At)
 }
 
-// onset is what a run that was over before there was a reading has drawn above base
-// by the line from the last reading before it, in J: if the device was at rest then,
-// what rises above base is the run's, on either side of its start [D].
+// onset is, for a run that ended before there was a reading, its energy above base by the line
+// from the last reading before it, in J: if the device was at rest then, everything above base
+// is the run's, on either side of its start [D].
 func (m *meter) onset() float64 {
 	var last Sample
 	known := false
@@ -439,8 +436,8 @@ func JoulesPer100MB(joules float64, bytes int64) float64 {
 	return joules / (float64(bytes) / 1e8)
 }
 
-// noJoules is what counts as no energy: it is 0 at the six decimals of reports, and
-// less than any meter tells. Sums that ought to be 0 are often off by 1e-15.
+// noJoules is the energy that counts as none: it is 0 at the six decimals of reports, and less
+// than any meter shows. Sums that ought to be 0 are often off by 1e-15.
 const noJoules = 0.5e-6
 
 // MbpsPerJoule is the efficiency of a transfer: its throughput in 10^6 bit/s,

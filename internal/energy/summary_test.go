@@ -66,9 +66,9 @@ func TestSummarise(t *testing.T) {
 	}
 }
 
-// TestSummariseStill is of a gauge that does not move while something is downloaded:
+// TestSummariseStuckGauge is of a gauge that does not move while something is downloaded:
 // what is left of its watts, base power taken off, is rounding.
-func TestSummariseStill(t *testing.T) {
+func TestSummariseStuckGauge(t *testing.T) {
 	samples := []Sample{
 		{At: 0, Watts: 0.7}, {At: 1 * sec, Watts: 0.7}, {At: 1500 * ms, Watts: 0.7}, {At: 2250 * ms, Watts: 0.7}, {At: 3100 * ms, Watts: 0.7},
 	}

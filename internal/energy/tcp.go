@@ -1,8 +1,7 @@
 package energy
 
-// TCPCost is what TCP's work on the processor costs a device, in µJ, radio
-// excluded [Wang and Singh, "Analysis of TCP's Computational Energy Cost for
-// Mobile Computing", 2003, tables 2 and 3].
+// TCPCost is the cost of TCP's work on the processor, in µJ, radio excluded [Wang and Singh,
+// "Analysis of TCP's Computational Energy Cost for Mobile Computing", 2003, tables 2 and 3].
 type TCPCost struct {
 	Name string
 
@@ -56,8 +55,7 @@ func (c *TCPCost) Joules(n TCPCounts) float64 {
 		float64(n.ACKs)*c.Acknowledging)
 }
 
-// Segments is what Linux's TCP_INFO counts on a connection, or the sum over
-// many.
+// Segments are the counts of Linux's TCP_INFO on a connection, or the sum over many.
 type Segments struct {
 	In      int64 // tcpi_segs_in
 	Out     int64 // tcpi_segs_out
@@ -66,10 +64,9 @@ type Segments struct {
 	Retrans int64 // tcpi_total_retrans; of DataOut, those sent again
 }
 
-// Counts is the work behind segments. TCP_INFO does not tell why a segment was
-// sent again: all are taken for timeouts, which is what becomes of the short
-// requests that a downloader sends, and which cost more [D]. Numbers that
-// contradict each other give no negative count.
+// Counts is the work behind segments. TCP_INFO does not tell why a segment was sent again: all
+// are taken for timeouts, which a downloader's short requests end in, and which cost more [D].
+// Contradicting numbers give no negative count.
 func (s Segments) Counts() TCPCounts {
 	return TCPCounts{
 		Packets:  s.DataIn + max(0, s.DataOut-s.Retrans),

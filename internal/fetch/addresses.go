@@ -57,8 +57,8 @@ func (a *Addresses) ConnectTo(text string) error {
 	return nil
 }
 
-// fields takes a text apart at its colons, but for those between brackets, into n parts, of
-// which the last one may hold more of them.
+// fields splits a text at its colons, except between brackets, into n parts, of which the last
+// may contain more colons.
 func fields(text string, n int) (parts []string, ok bool) {
 	for len(parts) < n-1 {
 		from := 0

@@ -15,8 +15,8 @@ import (
 	"github.com/mlget/mlget/internal/testbody"
 )
 
-// digestServer lets in who answers its challenge, as go-httpbin judges it: an implementation
-// that shares no code with ours. It counts requests, and those that bore Basic.
+// digestServer accepts correct answers to its challenge, as go-httpbin judges them: an
+// implementation that shares no code with ours. It counts requests, and those with Basic.
 func digestServer(t *testing.T, algorithm string, b testbody.Body) (s *httptest.Server, requests, basic func() int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// digests reads the SHA-256 and SHA-512 of the whole object from Repr-Digest (RFC 9530, 3),
-// in base64; empty where there is none. Of a part, too, it is that of the whole. A header
-// with two values for one algorithm, or one that is no digest, says nothing.
+// digests reads the SHA-256 and SHA-512 from Repr-Digest (RFC 9530, 3), in base64; empty where
+// there is none. The digest is always that of the whole object, on a partial response too. A
+// header with two values for one algorithm, or with an invalid one, is ignored.
 func digests(h http.Header) (sha256, sha512 string) {
 	found := map[string]string{}
 	for _, line := range h.Values("Repr-Digest") {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// proposedName is the file name in a Content-Disposition (RFC 6266), decoded, and
-// otherwise as the server wrote it: paths, control characters and all. It is empty
-// if there is none, or more than one header, or if it is not understood. What breaks
-// the grammar is read as curl 7.88 and wget 1.21 read it.
+// proposedName is the file name in a Content-Disposition (RFC 6266), decoded, and otherwise as
+// the server wrote it: paths, control characters and all. It is empty if there is no such
+// header, more than one, or one that is not understood. Grammar errors are treated as in curl
+// 7.88 and wget 1.21.
 func proposedName(h http.Header) string {
 	line := validator(h, "Content-Disposition")
 	if line == "" {
@@ -59,8 +59,8 @@ func parameters(line string) func(yield func(string) bool) {
 	}
 }
 
-// unquote gives what is in a value's quotes, or the value, if it has none. What follows the
-// quotes is passed over.
+// unquote returns the text within a value's quotes, or the value if it has none. Text after the
+// quotes is ignored.
 func unquote(value string) string {
 	if !strings.HasPrefix(value, `"`) {
 		return latin1(value)

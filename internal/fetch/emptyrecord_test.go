@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// trafficKey is what a TLS 1.3 connection's records are sealed with by whoever has that secret
-// (RFC 8446, 7.3), with AES-128-GCM.
+// trafficKey is the key of a TLS 1.3 connection's records for that secret (RFC 8446, 7.3), with
+// AES-128-GCM.
 func trafficKey(t *testing.T, secret []byte) (seal cipher.AEAD, iv []byte) {
 	t.Helper()
 	expand := func(label string, n int) []byte {
@@ -59,9 +59,9 @@ func emptyRecord(t *testing.T, keys string, seq uint64) []byte {
 	return append(head, seal.Seal(nil, nonce, []byte{applicationData}, head)...)
 }
 
-// TestARecordWithoutDataHoldsNothingBack: what came before it is handed on, though nothing follows
+// TestAnEmptyRecordDelaysNoData: what came before it is handed on, though nothing follows
 // yet. Tickets and new keys come in such records, too.
-func TestARecordWithoutDataHoldsNothingBack(t *testing.T) {
+func TestAnEmptyRecordDelaysNoData(t *testing.T) {
 	srv := httptest.NewUnstartedServer(nil)
 	srv.StartTLS() // for its certificate
 	defer srv.Close()

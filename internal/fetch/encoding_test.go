@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestEncodedBodyIsLeftAlone: what a server has encoded though nobody asked for that
-// comes as it was sent, and is another object than what is not encoded.
+// TestEncodedBodyIsLeftAlone: content that a server encodes unasked is kept as sent, and is
+// another object than unencoded content.
 func TestEncodedBodyIsLeftAlone(t *testing.T) {
 	var asked int
 	s := newRawServer(t, func(p *peer) {

@@ -33,7 +33,7 @@ func closes(ctx context.Context) bool {
 	return errors.Is(cause, ErrStalled) || errors.Is(cause, ErrSpent)
 }
 
-// ErrClosed is what calls on a closed Client end with.
+// ErrClosed is the error of calls on a closed Client.
 var ErrClosed = errors.New("client closed")
 
 // errResend says that the request got no byte of an answer because of its
@@ -65,7 +65,7 @@ var errWantsHTTP1 = fmt.Errorf("%w: server wants HTTP/1.1", errResend)
 // errHeaderTooLarge says that a response header passed maxHeaderBytes.
 var errHeaderTooLarge = errors.New("response header too large")
 
-// Class is what kind of failure an Error is: it decides what to do next.
+// Class is the kind of an Error's failure: it decides what to do next.
 type Class uint8
 
 // The classes. Only Network, Refused and Busy are worth another try as they are.
@@ -270,7 +270,7 @@ type notTLS struct{ tls.RecordHeaderError }
 func (notTLS) Error() string   { return "the server does not speak TLS" }
 func (e notTLS) Unwrap() error { return e.RecordHeaderError }
 
-// urlError is what a URL parser says, without the URL, which may hold a password.
+// urlError is a URL parser's error without the URL, which may hold a password.
 func urlError(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

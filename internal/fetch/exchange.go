@@ -194,8 +194,8 @@ func finalHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
 // process was not running: it was stopped, or the machine was suspended.
 const oversleeping = time.Second
 
-// await waits for the response's first byte, for as long as it may take. What was
-// slept through does not count, once: the answer may have come meanwhile.
+// await waits for the response's first byte, up to the response time-out. Time in which the
+// process was suspended does not count, once: the answer may have come meanwhile.
 func (x *exchange) await() error {
 	for again := false; ; again = true {
 		until := time.Now().Add(x.hc.c.cfg.ResponseTimeout)

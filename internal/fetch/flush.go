@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// flushBytes is what Flush asks for: with a header before it, more than the largest packet
-// of most networks.
+// flushBytes is how many bytes Flush requests: with a header before them, more than the largest
+// packet of most networks.
 const flushBytes = 2 << 10
 
 // Flush makes the server send the end of the responses that are in flight on an HTTP/1.1

@@ -297,10 +297,10 @@ func TestManyOrigins(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForAShortenedResponse: over HTTP/1.1 the next request is answered before the
+// TestRequestsDoNotWaitForAShortenedResponse: over HTTP/1.1 the next request is answered before the
 // response has been read up to where it is wanted; and if that is read to its end after all,
 // its connection is good for more.
-func TestNobodyWaitsForAShortenedResponse(t *testing.T) {
+func TestRequestsDoNotWaitForAShortenedResponse(t *testing.T) {
 	const size, first = 1 << 20, 64 << 10
 	b := testbody.Body{Size: size, Seed: 4}
 	for _, fl := range flavours() {
@@ -387,8 +387,8 @@ func TestShorten(t *testing.T) {
 	})
 }
 
-// Whoever shortens a response may not know yet that all of it has been read: the connection
-// has been given back then, and stays as it is.
+// A response may be shortened after all of it was read: its connection has been given back
+// then, and stays as it is.
 func TestShortenAfterTheEnd(t *testing.T) {
 	b := testbody.Body{Size: 1 << 20, Seed: 4}
 	for _, fl := range flavours() {

@@ -158,8 +158,8 @@ func (s *h2Stream) interruptLocked(why error) {
 	}
 	s.wakeLocked()
 	if hc.reader == s {
-		// All reads can be taken up again where a deadline ended them, but for those
-		// of a header block in several frames: see wire.torn.
+		// All reads can be resumed after a deadline, except those of a header block in several
+		// frames: see wire.torn.
 		hc.interrupted = true
 		_ = hc.raw.SetReadDeadline(time.Unix(1, 0)) // fails if the connection has ended, which wakes too
 	}

@@ -13,11 +13,11 @@ const (
 	// frameWorth is how many bytes of payload allow for one of these. Servers send a few
 	// with each response, and a PING for each round trip; chosen by hand, far from both.
 	frameWorth = 4 << 10
-	// responseWorth is what the header of a response counts for: 16 frames.
+	// responseWorth is the cost of a response's header: that of 16 frames.
 	responseWorth = 16 * frameWorth
 )
 
-// idleness is what a server owes for frames that got us no further, in bytes of payload.
+// idleness is a server's debt for useless frames, in bytes of payload.
 type idleness int64
 
 // frame counts one.

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// http2Error says that the server broke the rules in a way that ends the
-// connection; code is what it is told.
+// http2Error says that the server broke the rules in a way that ends the connection; code is
+// the error code to send.
 type http2Error struct {
 	code http2.ErrCode
 	err  *Error
@@ -28,7 +28,7 @@ func broken(code http2.ErrCode, format string, args ...any) *http2Error {
 	return &http2Error{code, protocolError("http/2: "+format, args...)}
 }
 
-// resetError is what it means that the server has reset a stream.
+// resetError is the error of a stream that the server has reset.
 func resetError(code http2.ErrCode) error {
 	switch code {
 	case http2.ErrCodeRefusedStream:
@@ -42,8 +42,8 @@ func resetError(code http2.ErrCode) error {
 	}
 }
 
-// wireError is what it means to the streams of a connection that reading it met err: its end is
-// none of theirs.
+// wireError is the error of a connection's streams when reading it failed with err, whose end
+// of file is not that of a stream.
 func wireError(err error) error {
 	var record tls.RecordHeaderError
 	switch {

@@ -27,8 +27,8 @@ const (
 	exactHeadroom = 3
 	// exactFall is by which part of it such a window shrinks in a round trip.
 	exactFall = 8
-	// shortRound is what a round trip counts for at least: queues on the way, and
-	// pauses of ours, do not get shorter with it.
+	// shortRound is the least round trip to assume: queues on the path and pauses of this
+	// process do not shrink with it.
 	shortRound = 25 * time.Millisecond
 	// pingRest is between two PINGs, and fallRest where the rate has fallen to half of
 	// what it was at the latest. Servers take more for an attack, and hang up: Apache
@@ -40,12 +40,11 @@ const (
 	connWindow = 1 << 30
 )
 
-// pace measures how many bytes come within a round trip, and derives the window. It
-// grows with them at once. What a server has been granted it sends, wanted or not, until
-// it hears that the stream is reset, so the window shrinks, too: a little in each round trip
-// where TCP tells how long one is. Elsewhere it shrinks only by what came
-// between a PING and its answer: that takes as long as news of a wider window takes to
-// have effect, however long the way has become meanwhile.
+// pace measures how many bytes arrive within a round trip, and derives the window. The window
+// grows with them at once. It shrinks as well, since a server sends all that it was granted,
+// wanted or not, until it hears that the stream is reset: a little in each round trip where TCP
+// reports how long one is, elsewhere only by the bytes between a PING and its answer, which
+// take as long as the news of a wider window, however long the path has become.
 type pace struct {
 	window int64 // bytes
 

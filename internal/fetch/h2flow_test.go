@@ -241,7 +241,7 @@ func TestPings(t *testing.T) {
 	if f.rtt != 100*time.Millisecond || f.window != 2*headroom*rate {
 		t.Errorf("round trips of %v, window %d", f.rtt, f.window)
 	}
-	f.answered(now.Add(time.Second)) // nobody has asked
+	f.answered(now.Add(time.Second)) // without a PING
 	if f.sample(time.Millisecond); f.rtt != 100*time.Millisecond {
 		t.Errorf("round trips of %v", f.rtt)
 	}
@@ -387,9 +387,9 @@ func TestPingAlone(t *testing.T) {
 	}
 }
 
-// TestTripIsBetterThanPing: once TCP tells what a round trip takes, the answer to a PING that
+// TestMeasuredRTTReplacesPings: once TCP tells what a round trip takes, the answer to a PING that
 // was on its way changes nothing.
-func TestTripIsBetterThanPing(t *testing.T) {
+func TestMeasuredRTTReplacesPings(t *testing.T) {
 	hc := &h2Conn{pace: pace{window: 1 << 20, rtt: 20 * time.Millisecond}}
 	r := &Response{body: &h2Stream{hc: hc}}
 	now := time.Unix(1000, 0)
@@ -404,8 +404,8 @@ func TestTripIsBetterThanPing(t *testing.T) {
 	}
 }
 
-// TestPaddingAfterTheLastByte: the end of a stream may come by itself, with padding, when nobody
-// reads it any more. The connection and what else it brings are none the worse.
+// TestPaddingAfterTheLastByte: the end of a stream may come in a frame of its own, with
+// padding, after its reader is done. The connection and its other streams are unaffected.
 func TestPaddingAfterTheLastByte(t *testing.T) {
 	s := newRawServer(t, func(p *peer) {
 		p.preface()

@@ -18,16 +18,16 @@ import (
 const (
 	// goAwayTime bounds how long saying goodbye may take.
 	goAwayTime = time.Second
-	// sendGrace is how long sending may go on when whom it is for has been
-	// cancelled. What we send always fits the socket's buffer, so it takes time
-	// only where a server has read nothing for long.
+	// sendGrace is how long sending may go on after its request was cancelled. Our frames
+	// always fit the socket's buffer, so sending takes time only if a server has read nothing
+	// for long.
 	sendGrace = 500 * time.Millisecond
 )
 
 var errNotTaken = errors.New("server does not take what is sent")
 
-// h2Writer is the sending side of a connection. Its methods may be called from
-// any goroutine, but for request. An error means that the connection has ended.
+// h2Writer is the sending side of a connection. Its methods, except request, may be called from
+// any goroutine. An error means that the connection has ended.
 type h2Writer struct {
 	mu      sync.Mutex // the frames of a header block, and of a write, stay together
 	nc      net.Conn
@@ -142,9 +142,9 @@ func (w *h2Writer) goAway(code http2.ErrCode) {
 	_ = w.flush()
 }
 
-// sending takes what came of sending on the connection. A server that has closed it may have
-// sent all that is awaited before, so that it is read to its end, and takes no more requests;
-// any other failure ends it at once.
+// sending handles the result of sending on the connection. A server that has closed it may have
+// sent all awaited responses before, so it is read to its end, and takes no more requests; any
+// other failure ends it at once.
 func (hc *h2Conn) sending(err error) {
 	switch {
 	case err == nil:

@@ -35,10 +35,10 @@ func TestHTTP2Storm(t *testing.T) {
 	}
 }
 
-// TestCancelsHarmNobody: over TLS, where a deadline that makes a reader look up
+// TestCancelAffectsNoOtherStream: over TLS, where a deadline that makes a reader look up
 // falls within records, many responses are cancelled while others are read; those
 // get all their bytes, and all over one connection.
-func TestCancelsHarmNobody(t *testing.T) {
+func TestCancelAffectsNoOtherStream(t *testing.T) {
 	b := testbody.Body{Size: 1 << 20, Seed: 52}
 	slowly := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		off, end := ranged(r)

@@ -92,8 +92,8 @@ func (s *h2Stream) unlimited() (late bool) {
 	return errors.Is(s.cause, errLate)
 }
 
-// expire ends the wait for the header, unless that has come meanwhile. What was slept
-// through does not count, once, as in exchange.await.
+// expire ends the wait for the header, unless it has come meanwhile. Time in which the process
+// was suspended does not count, once, as in exchange.await.
 func (s *h2Stream) expire() {
 	hc := s.hc
 	hc.mu.Lock()

@@ -69,8 +69,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestCancelOneOfTwo: whoever reads is cancelled; the other goes on, over the
-// same connection, in the middle of the frame in which the first was.
+// TestCancelOneOfTwo: the reading stream is cancelled; the other goes on, over the same
+// connection, in the middle of the frame that the first was reading.
 func TestCancelOneOfTwo(t *testing.T) {
 	for i := range 40 {
 		why := errors.New("why")
@@ -113,8 +113,8 @@ func TestCancelOneOfTwo(t *testing.T) {
 	}
 }
 
-// TestGivenUpAfterAWait: who has waited, and knows that its payload comes next, may give
-// up without having read it. Others go on.
+// TestGivenUpAfterAWait: a stream that has waited, and whose payload comes next, may be given
+// up without reading it. Others go on.
 func TestGivenUpAfterAWait(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		ra, rb, s := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
@@ -147,9 +147,9 @@ func TestGivenUpAfterAWait(t *testing.T) {
 	}
 }
 
-// TestWaitFindsWhatIsThere: nobody waits for more where another stream has read something
-// for this one, or the server has ended it early.
-func TestWaitFindsWhatIsThere(t *testing.T) {
+// TestWaitFindsBufferedData: Wait returns at once if another stream has read something for this
+// one, or the server has ended it early.
+func TestWaitFindsBufferedData(t *testing.T) {
 	read := make(chan struct{})
 	ra, rb, _ := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
 		p.say(frame(frameData, 0, b, strings.Repeat("b", 50)) + frame(frameData, flagEnd, a, strings.Repeat("a", 100)))
@@ -171,8 +171,8 @@ func TestWaitFindsWhatIsThere(t *testing.T) {
 	_ = rb.Close()
 }
 
-// TestUnreadIsBounded: a server may send what the window allows on a stream that
-// nobody reads while another is read, and not a byte more.
+// TestUnreadIsBounded: on a stream that is not read while another is, a server may send what
+// the window allows, and not a byte more.
 func TestUnreadIsBounded(t *testing.T) {
 	block := strings.Repeat("x", maxFrame)
 	for _, more := range []int{0, 1} {
@@ -195,9 +195,9 @@ func TestUnreadIsBounded(t *testing.T) {
 	}
 }
 
-// TestStrays: what was on its way when we reset a stream is dropped, as far as
+// TestBytesAfterAReset: what was on its way when we reset a stream is dropped, as far as
 // its window allows; then the server is lying.
-func TestStrays(t *testing.T) {
+func TestBytesAfterAReset(t *testing.T) {
 	block := strings.Repeat("x", maxFrame)
 	for _, more := range []int{0, 1} {
 		closed := make(chan struct{})
@@ -294,7 +294,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// TestIdle: pings and settings that came while nobody read are answered when the
+// TestIdle: pings and settings that came while no stream was read are answered when the
 // connection is used again.
 func TestIdle(t *testing.T) {
 	s := newRawServer(t, func(p *peer) {
@@ -348,8 +348,8 @@ func TestStreamLimit(t *testing.T) {
 	}
 }
 
-// TestNotTaken: a server that reads nothing holds up nobody who was cancelled.
-func TestNotTaken(t *testing.T) {
+// TestServerThatReadsNothing: a cancelled request ends at once though the server reads nothing.
+func TestServerThatReadsNothing(t *testing.T) {
 	for _, protocol := range []HTTPVersion{HTTP1, HTTP2PriorKnowledge} {
 		ours, theirs := net.Pipe()
 		defer theirs.Close() //nolint:errcheck // in memory

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Nobody waits for more where the rest of a body, however short, has been read ahead: over
-// TLS that shows nowhere but in what is ahead.
-func TestWaitFindsWhatHasBeenReadAhead(t *testing.T) {
+// Wait returns at once if the rest of a body, however short, has been read ahead: over TLS only
+// ahead shows that.
+func TestWaitFindsDataReadAhead(t *testing.T) {
 	for _, between := range []struct{ name, frame string }{
 		{"ping", frame(framePing, 0, 0, "12345678")},
 		{"settings", frame(frameSettings, 0, 0, "")},

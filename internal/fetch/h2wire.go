@@ -17,8 +17,8 @@ const (
 	// aheadSize is how much is read ahead at most; a whole frame, header included, must
 	// fit.
 	aheadSize = maxFrame + 1<<10
-	// aheadOwn is what a connection always has memory for: headers of frames, and frames
-	// other than DATA, are small, and there may be dozens of connections.
+	// aheadOwn is the memory that a connection always has: headers of frames, and frames other
+	// than DATA, are small, and there may be dozens of connections.
 	aheadOwn = 1 << 10
 )
 
@@ -48,7 +48,7 @@ type wire struct {
 	pool *piecePool
 	own  [aheadOwn]byte
 	lent *piece // of pool; nil: own serves
-	buf  []byte // own or what is lent; buf[r:w] is what has been read ahead
+	buf  []byte // own or lent memory; buf[r:w] was read ahead
 	r, w int
 	left int64 // bytes that Read may still take from src
 	torn bool  // Read has failed: the beginning of the next frame is unknown
@@ -82,7 +82,7 @@ func (w *wire) shrink() {
 // ready reports whether there is more without asking the connection.
 func (w *wire) ready() bool { return w.w-w.r >= frameHead || w.tls.ready() }
 
-// ahead is what has been read and not yet been consumed.
+// ahead is the bytes that were read and not yet consumed.
 func (w *wire) ahead() []byte { return w.buf[w.r:w.w] }
 
 // fill reads until n bytes are ahead. It asks for no more than that: TLS has the
@@ -128,8 +128,8 @@ func (w *wire) keep(p []byte) {
 	w.r, w.w = 0, copy(w.buf, p)
 }
 
-// Read is for the Framer. What it reads is ahead, but for the CONTINUATION
-// frames of a header block, which come from the connection and are bounded.
+// Read is for the Framer. It reads from ahead, except the CONTINUATION frames of a header
+// block, which come from the connection and are bounded.
 func (w *wire) Read(p []byte) (int, error) {
 	if w.r < w.w {
 		n := copy(p, w.ahead())

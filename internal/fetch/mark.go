@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// leastMark is what is worth gathering: less comes in a few packets.
+	// leastMark is the smallest mark worth setting: fewer bytes arrive in a few packets.
 	leastMark = 8 << 10
 	// leastPacket is about what any packet carries (RFC 9293, 3.7.1, says 1220 for IPv6).
 	leastPacket = 1220
@@ -80,9 +80,8 @@ func kernels(c net.Conn) net.Conn {
 	}
 }
 
-// want sets the caller's wish. What exceeds it goes at once, which wakes a read
-// that waits for more; a higher mark is left to the next read, which knows what
-// is still to come.
+// want sets the caller's wish. A mark above it is lowered at once, which wakes a read that
+// waits for more; a higher mark is set by the next read, which knows how much is still to come.
 func (m *readMark) want(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -58,7 +58,7 @@ func queued(fd uintptr) int64 {
 	return int64(n)
 }
 
-// pollSet is what poll(2) is asked about, kept: making it allocates.
+// pollSet is poll(2)'s argument, kept because making it allocates.
 type pollSet [1]unix.PollFd
 
 // marked says whether a socket has as many bytes as its mark asks for, or none will come

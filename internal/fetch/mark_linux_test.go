@@ -34,7 +34,7 @@ func markSet(t testing.TB, r *Response) int {
 	return n
 }
 
-// hurry is a context that ends when somebody waits in vain.
+// hurry is a context that ends a wait in vain.
 func hurry(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("waited in vain"))
 	t.Cleanup(cancel)
@@ -217,13 +217,13 @@ func TestGatherSets(t *testing.T) {
 	}
 }
 
-// wrapped is a connection as those have it who count something.
+// wrapped is a connection like those of packages that count bytes.
 type wrapped struct{ net.Conn }
 
 func (w wrapped) NetConn() net.Conn { return w.Conn }
 
-// TestKernels: wrappers are looked through, but for one that changes the bytes.
-func TestKernels(t *testing.T) {
+// TestKernelConnectionBehindWrappers: wrappers are looked through, but for one that changes the bytes.
+func TestKernelConnectionBehindWrappers(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close() //nolint:errcheck // a pipe
 	defer b.Close() //nolint:errcheck // a pipe
@@ -235,8 +235,8 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestGatherPipelined: the headers of responses behind a body with a mark are
-// few bytes, and nobody looks.
+// TestGatherPipelined: the headers of responses behind a body with a mark are few bytes, and
+// must not wait for the mark.
 func TestGatherPipelined(t *testing.T) {
 	b := testbody.Body{Size: 1 << 20, Seed: 52}
 	s := newRawServer(t, func(p *peer) {
@@ -320,7 +320,7 @@ func TestGatherOverTLS(t *testing.T) {
 	}
 }
 
-// TestGatherCancelled: who waits for a mark hears at once that nobody wants it.
+// TestGatherCancelled: a cancelled wait for a mark ends at once.
 func TestGatherCancelled(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		t.Run(fmt.Sprintf("waits first: %v", wait), func(t *testing.T) { gatherCancelled(t, wait) })
@@ -348,8 +348,8 @@ func gatherCancelled(t *testing.T, wait bool) {
 	}
 }
 
-// TestGatherHTTP2: a connection of many streams gathers too, no byte is waited for in
-// vain, and a stream that ends leaves nobody waiting for its bytes.
+// TestGatherHTTP2: a connection of many streams gathers too, no byte is waited for in vain, and
+// a stream that ends leaves no other waiting for its bytes.
 func TestGatherHTTP2(t *testing.T) {
 	const mark, size = 64 << 10, 256 << 10
 	b := testbody.Body{Size: size, Seed: 57}
@@ -422,9 +422,10 @@ func TestGatherHTTP2(t *testing.T) {
 				t.Error(err)
 			}
 
-			// Who waits for a small answer reads for all, and waits for more than that.
+			// A stream that waits for a small answer reads for all, and waits for more than
+			// that.
 			r = begin()
-			r.Gather(mark) // before: who waits already is not made to wait for more
+			r.Gather(mark) // before: a waiting reader is not made to wait for more
 			small := make(chan []byte, 1)
 			go func() {
 				defer close(small)

@@ -31,7 +31,7 @@ func TestNextMark(t *testing.T) {
 	}
 }
 
-// FuzzNextMark: nobody waits for what does not come, or for much more than wanted.
+// FuzzNextMark: a mark never exceeds the bytes to come, nor the wish by much.
 func FuzzNextMark(f *testing.F) {
 	f.Add(int64(1), int64(1<<16), int64(1<<20))
 	f.Add(int64(1<<16), int64(1), int64(-5))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Object is what a response tells of the whole object behind the URL.
+// Object is a response's description of the whole object behind the URL.
 type Object struct {
 	Size          int64  // bytes; -1 when unknown
 	ETag          string // as sent, quotes and W/ included; empty when there is none

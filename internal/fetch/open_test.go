@@ -170,6 +170,6 @@ func TestCloseWhileOpening(t *testing.T) {
 		t.Error(err)
 	}
 	if err := cl.Open(t.Context(), parse(t, srv.URL)); err != nil {
-		t.Error(err) // there is nobody to open it for
+		t.Error(err) // no request is left to open it for
 	}
 }

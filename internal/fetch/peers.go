@@ -27,7 +27,7 @@ const (
 	respected = 3
 )
 
-// Peers is what Clients know of each other's connections, and of what servers do.
+// Peers is shared knowledge of Clients about each other's connections, and about servers.
 // Clients of several links may share it, and those of one run should.
 type Peers struct {
 	mu      sync.Mutex
@@ -58,7 +58,7 @@ type pooled interface {
 	link() Trace
 }
 
-// seat is what Peers keep of a connection. Peers.mu guards it, once the connection has joined.
+// seat is Peers's entry for a connection. Peers.mu guards it, once the connection has joined.
 type seat struct {
 	server *server // whom it leads to
 	wait   *wait   // for its first answer; nil: there has been no request

@@ -106,9 +106,9 @@ func (b *bufferedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// In virtual time: who waits for a server that serves one connection at a time waits once,
-// and then nobody does, while one that serves them all loses none.
-func TestConnectionsInEachOthersWay(t *testing.T) {
+// In virtual time: behind a server that serves one connection at a time one request waits once,
+// and then none does; a server that serves all loses no connection.
+func TestServersThatServeOneConnectionAtATime(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		atOnce      int
@@ -215,7 +215,7 @@ func TestASlowServerServesManyConnections(t *testing.T) {
 
 // A connection on which nothing was answered is in the way, too: one whose only request was
 // withdrawn, and one that was made before there was a request.
-func TestConnectionsWithoutAnAnswerInTheWay(t *testing.T) {
+func TestUnansweredConnectionsAreClosedForOthers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		h2      bool

@@ -10,10 +10,10 @@ import (
 	"github.com/mlget/mlget/internal/errno"
 )
 
-// Some servers cannot answer a request for a range: they say 400, 403, 500 or 501, hang up,
-// send several parts, or a part that is not the one that was asked for. Without Range they
-// send the object, and that is asked for once more before anything of it has come. What a
-// server has done is remembered for the rest of a run.
+// Some servers cannot answer a request for a range: they answer 400, 403, 500 or 501, hang up,
+// send several parts, or a part that was not requested. Without Range they send the object, so
+// it is requested once more, before any byte of it has come. The server's behaviour is
+// remembered for the rest of a run.
 
 const (
 	// refusedMost is how many objects may have been refused over a link without Range, too, before
@@ -25,7 +25,7 @@ const (
 	brokenFrom = 2
 )
 
-// habits is what a server does with ranges. Peers.mu guards it.
+// habits is a server's behaviour with ranges. Peers.mu guards it.
 type habits struct {
 	ranges  bool // it has served one
 	plain   bool // it has refused one, and sent the object without

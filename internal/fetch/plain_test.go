@@ -59,7 +59,7 @@ func firstly(t *testing.T, c *Client, s *httptest.Server) (whole bool, got []byt
 	return r.Whole, got, err
 }
 
-func TestARefusedRangeIsAskedForWithout(t *testing.T) {
+func TestARefusedRangeIsRequestedWithoutRange(t *testing.T) {
 	status := func(code int) func(http.ResponseWriter, *http.Request) {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 	}
@@ -137,7 +137,7 @@ func part0(t *testing.T, b testbody.Body) []byte { return part(t, b, 0, b.Size) 
 
 // What refuses an object with and without Range is not about ranges: after a few such, nothing
 // is asked for twice. A server that has served a range is not asked for whole objects at once.
-func TestWhatIsRememberedOfRefusals(t *testing.T) {
+func TestRefusedRangesAreRemembered(t *testing.T) {
 	s := &refuser{body: testbody.Body{Size: 5000, Seed: 3}, ranged: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }}
 	forbids := true
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

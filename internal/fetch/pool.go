@@ -11,9 +11,9 @@ import (
 	"github.com/mlget/mlget/internal/digestauth"
 )
 
-// maxResends is how often a request that met a dying connection is sent again on
-// whatever connection there is; after that it gets one of its own. What it meets behind
-// others does not count, or the end of few connections would give each of many its own.
+// maxResends is how often a request that met a dying connection is sent again on whatever
+// connection there is; after that it gets one of its own. Failures behind other requests do not
+// count, or the end of few connections would give each of many requests its own.
 const maxResends = 2
 
 // maxConns is how many connections a Client has before it closes idle ones to
@@ -24,7 +24,7 @@ const maxConns = 32
 // connections to more: a server may redirect each of many files to another.
 const maxOrigins = 256
 
-// origin is what a Client keeps per scheme, host and port. Client.mu guards it.
+// origin is a Client's state per scheme, host and port. Client.mu guards it.
 type origin struct {
 	h1      []*h1Conn
 	h2      []*h2Conn // takers of new requests and, until their streams end, those retired
@@ -132,7 +132,7 @@ func (c *Client) acquire(ctx context.Context, key originKey, fresh bool) (slot, 
 	}
 }
 
-// origin is what is kept of key; c.mu is held.
+// origin returns the state of key; c.mu is held.
 func (c *Client) origin(key originKey) *origin {
 	o := c.origins[key]
 	if o == nil {

@@ -87,7 +87,7 @@ func (c *Client) enter(ctx context.Context, d *dialed, p *url.URL, scheme, addr 
 func (c *Client) secureProxy(ctx context.Context, d *dialed, host string) error {
 	conf := &tls.Config{}
 	if c.cfg.TLS != nil {
-		// What is meant for the server of the files stays out of it.
+		// Settings for the file's server do not apply to the proxy.
 		conf.RootCAs, conf.InsecureSkipVerify = c.cfg.TLS.RootCAs, c.cfg.TLS.InsecureSkipVerify
 	}
 	conf.ServerName, conf.NextProtos = host, []string{"http/1.1"}

@@ -14,11 +14,11 @@ import (
 const (
 	// recordHead is how long the header of a TLS record is (RFC 8446, 5.1).
 	recordHead = 5
-	// leastAhead is what must come at once for memory to read it ahead to be worth while:
-	// more than a record of TLS 1.3, the largest that servers make.
+	// leastAhead is how many bytes must arrive at once for reading ahead into memory to be
+	// worth while: more than a record of TLS 1.3, the largest that servers make.
 	leastAhead = 17 << 10
-	// mostAhead is what is read beneath TLS at once on a fast connection. Larger reads
-	// save nothing more, and leave the cache of a small core.
+	// mostAhead is the most to read beneath TLS at once on a fast connection. Larger reads save
+	// nothing more, and leave the cache of a small core.
 	mostAhead = 8 * leastAhead
 )
 
@@ -57,8 +57,8 @@ type records struct {
 	atHand bool // nothing is waited for: where neither we nor the socket have more, its deadline has passed
 }
 
-// Read hands on bytes of one record. What crypto/tls gets stays below a record, so
-// that between two of them all that has been read and is not yet decrypted is here.
+// Read hands on bytes of one record. crypto/tls gets less than a record at a time, so that
+// between two of them all bytes that are read and not yet decrypted are here.
 func (s *records) Read(p []byte) (int, error) {
 	if s.rest == 0 {
 		if err := s.next(); err != nil {

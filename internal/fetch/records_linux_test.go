@@ -47,8 +47,8 @@ func unreadBytes(c syscall.Conn) (n int, err error) {
 	return n, errors.Join(err, cerr)
 }
 
-// TestRecordsGather: of a slow connection the socket gathers a record, whatever the caller
-// wishes meanwhile, and who waits has it in whole and was not woken for its parts.
+// TestRecordsGather: the socket of a slow connection gathers a record, whatever the caller's
+// wish, and the reader gets it whole, without being woken for its parts.
 func TestRecordsGather(t *testing.T) {
 	for _, first := range []int{recordHead, recordHead + 100, 9000} {
 		for _, wish := range []int64{1, 1 << 20} {
@@ -104,9 +104,9 @@ func gathersRecords(t *testing.T, first int, wish int64) {
 	}
 }
 
-// TestRecordsGatherInVain: who waits for a record of which no more comes hears of it, be it
-// by a deadline, the connection's end or a reset, and gets what there is. After a deadline
-// the rest may come.
+// TestRecordsGatherInVain: a wait for a record that does not complete ends by a deadline, the
+// connection's end or a reset, and returns the bytes that are there. After a deadline the rest
+// may come.
 func TestRecordsGatherInVain(t *testing.T) {
 	whole := record(16<<10+22, 1)
 	const part = 9000

@@ -180,7 +180,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// tank is a connection that keeps what is written to it for who reads the other end.
+// tank is a connection that keeps what is written to it for the reader of its other end.
 type tank struct {
 	net.Conn
 	mu    *sync.Mutex

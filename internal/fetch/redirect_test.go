@@ -136,8 +136,8 @@ func named(t testing.TB, all ...string) *Origins {
 	return &o
 }
 
-// TestCredentialsStay follows redirects with every kind of secret and looks at
-// who gets to see it (curl CVE-2022-27774, -27776, Go CVE-2024-45336).
+// TestCredentialsStay follows redirects with every kind of secret and checks which servers
+// receive it (curl CVE-2022-27774, -27776, Go CVE-2024-45336).
 func TestCredentialsStay(t *testing.T) {
 	b := testbody.Body{Size: 100, Seed: 21}
 	const basicAB, basicXY = "Basic YTpi", "Basic eDp5"
@@ -338,7 +338,7 @@ func TestEmptyPort(t *testing.T) {
 
 // A user without a password has the one that netrc has for it, as with curl and wget, and
 // an empty one where netrc has another user.
-func TestPasswordOfAnotherPlace(t *testing.T) {
+func TestPasswordFromNetrc(t *testing.T) {
 	b := testbody.Body{Size: 100, Seed: 28}
 	for user, want := range map[string]string{
 		"a":  "Basic YTpi", // a:b

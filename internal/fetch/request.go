@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// originKey is what a connection is good for: scheme, host and port.
+// originKey identifies the destination of a connection: scheme, host and port.
 type originKey struct{ scheme, addr string }
 
 // originOf names u's origin, the host in lower-case ASCII, the port always there.

@@ -10,9 +10,9 @@ import (
 // own patience should decide, not the server.
 const maxRetryAfter = 10 * time.Minute
 
-// parseRetryAfter reads both forms of Retry-After, seconds and an HTTP date
-// (RFC 9110, 10.2.3), the latter against now. What is absent, past or garbage
-// is 0; the result is never above maxRetryAfter.
+// parseRetryAfter reads both forms of Retry-After, seconds and an HTTP date (RFC 9110, 10.2.3),
+// the latter against now. An absent, past or malformed value is 0; the result is never above
+// maxRetryAfter.
 func parseRetryAfter(s string, now time.Time) time.Duration {
 	s = strings.Trim(s, " \t")
 	if n, ok := parseDecimal(s); ok {

@@ -25,9 +25,9 @@ func (d *deaf) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	return d.hosts.DialContext(ctx, network, addr)
 }
 
-// A host that does not answer holds up nobody who asks another one, wherever that was
-// redirected from.
-func TestADeadHostHoldsUpNoOther(t *testing.T) {
+// A host that does not answer delays no request to another one, wherever that was redirected
+// from.
+func TestADeadHostDoesNotDelayOthers(t *testing.T) {
 	b := testbody.Body{Size: 1000, Seed: 4}
 	s := newRawServer(t, func(p *peer) {
 		for r := p.request(); r != nil; r = p.request() {

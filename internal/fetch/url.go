@@ -52,8 +52,8 @@ func reserved(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._~", r)
 }
 
-// escapeQuery escapes what a request line may not have. url.Parse takes a query as
-// it stands, but for control characters.
+// escapeQuery escapes bytes that a request line may not have. url.Parse takes a query as it
+// stands, except for control characters.
 func escapeQuery(query string) string {
 	return escape(query, func(c byte) bool { return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' })
 }

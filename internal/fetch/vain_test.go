@@ -11,8 +11,8 @@ import (
 	"github.com/mlget/mlget/internal/testbody"
 )
 
-// unwanted serves an object, and answers whose bodies nobody wants: of an error, of a
-// redirect to the object, and the whole object where a range was asked for.
+// unwanted serves an object, and responses with unwanted bodies: of an error, of a redirect to
+// the object, and the whole object where a range was requested.
 func unwanted(b testbody.Body, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -69,9 +69,9 @@ func TestUnwantedBodiesAreCounted(t *testing.T) {
 	})
 }
 
-// TestUnwantedBodiesAreNotAffordable: what a link has no bytes to spare for is not read to save
+// TestUnwantedBodiesBeyondTheCapAreNotRead: what a link has no bytes to spare for is not read to save
 // a connection; what came by itself meanwhile counts.
-func TestUnwantedBodiesAreNotAffordable(t *testing.T) {
+func TestUnwantedBodiesBeyondTheCapAreNotRead(t *testing.T) {
 	const spare = 5000
 	b := testbody.Body{Size: 1000, Seed: 32}
 	for _, path := range []string{"/error", "/lengthless"} {

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// asked is what a request asked for: [off, end), or the whole object when end
-// is negative.
+// asked is a request's range: [off, end), or the whole object when end is negative.
 type asked struct {
 	off, end int64
 	turn     *Turn // nil: it has none to wait for
@@ -49,7 +48,7 @@ func check(h *http.Response, a asked) (*Response, *Error) {
 	}
 	r.Whole, r.End, r.Object.Size = true, size, size
 	if a.end >= 0 {
-		// Whatever it says of itself: it has just ignored a range, or would refuse it.
+		// Despite its header: it has just ignored a range, or would refuse it.
 		r.Object.AcceptsRanges = false
 	}
 	return r, nil
@@ -68,11 +67,10 @@ func bringsFile(h *http.Response) bool {
 	return h.StatusCode/100 == 2 && h.ContentLength != 0
 }
 
-// wholeSize is the size of the object that a response has all of; -1: nothing tells it. One
-// that says of itself to be a part, taken for the whole, would be a file that ends too early.
-// What says nothing sensible counts as that where a range was asked for, as it is what it
-// tries to speak of. Where the whole was asked for, bytes from the first one on of an unknown
-// number are taken for it, as curl and wget do.
+// wholeSize is the size of the object in a response that has all of it; -1: unknown. A response
+// that calls itself a part would, taken for the whole, give a truncated file. A malformed
+// Content-Range counts as the requested range if one was requested. If the whole was requested,
+// bytes from the first one on of an unknown total are taken for it, as in curl and wget.
 func wholeSize(h *http.Response, wanted bool) (int64, *Error) {
 	size := h.ContentLength
 	for _, v := range h.Header.Values("Content-Range") {
@@ -140,8 +138,8 @@ func checkPart(h *http.Response, a asked) (contentRange, *Error) {
 	return got, nil
 }
 
-// serverTime is what the clock of the server showed when it answered, against which
-// its dates are meant: ours may be wrong by hours, or have been set meanwhile.
+// serverTime is the server's clock at its answer, by which its dates are to be read: the local
+// clock may be wrong by hours, or have been set meanwhile.
 func serverTime(h http.Header) time.Time {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		return at
@@ -183,7 +181,7 @@ func isRedirect(h *http.Response) bool {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
-	case http.StatusMultipleChoices: // Location is what the server would choose (RFC 9110, 15.4.1)
+	case http.StatusMultipleChoices: // Location is the server's preferred choice (RFC 9110, 15.4.1)
 		return h.Header.Get("Location") != ""
 	}
 	return false

@@ -36,7 +36,7 @@ func TestWaits(t *testing.T) {
 			t.Error("nothing had come")
 		}
 	}()
-	time.Sleep(20 * time.Millisecond) // so that who does not wait is seen
+	time.Sleep(20 * time.Millisecond) // so that a failure to wait shows
 	close(came)
 	turn <- struct{}{}
 	<-waited

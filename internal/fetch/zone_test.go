@@ -29,7 +29,7 @@ func TestZoneKeepsItsCase(t *testing.T) {
 }
 
 // A zone is for this machine only (RFC 6874, 3): no server, and no proxy, gets it.
-func TestZoneStaysHere(t *testing.T) {
+func TestZoneIsNotSent(t *testing.T) {
 	b := testbody.Body{Size: 1000, Seed: 1}
 	for _, fl := range flavours() {
 		t.Run(fl.name, func(t *testing.T) {

@@ -17,9 +17,8 @@ func bindSocket(_ context.Context, _ uintptr, _ string, info *Info) error {
 	return nil
 }
 
-// checkBind: this system ties no socket to an interface. What a socket without
-// any binding uses is the link of the default route, so that link alone can be
-// used, by its source address.
+// checkBind: this system cannot bind a socket to an interface. An unbound socket uses the link
+// of the default route, so only that link can be used, by its source address.
 func (i *Info) checkBind(ctx context.Context) {
 	i.Source4 = i.chosen(ctx, "udp4", probe4)
 	i.Source6 = i.chosen(ctx, "udp6", probe6)

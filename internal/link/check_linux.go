@@ -113,8 +113,8 @@ func (i *Info) checkReversePath(f *fib) {
 	}
 }
 
-// checkBind decides how sockets are tied to the link. refused is what came of
-// trying to bind one to the device.
+// checkBind decides how sockets are bound to the link. refused is the error of trying to bind
+// one to the device.
 func (i *Info) checkBind(f *fib, refused error) {
 	if refused == nil {
 		i.Bind = BindDevice

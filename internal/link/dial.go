@@ -53,8 +53,7 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	// What follows stays so however often one tries: it is marked as a name that
-	// leads nowhere.
+	// The following stays so at every try: it is marked as a name that leads nowhere.
 	if l.info.Virtual != VirtualLoopback && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !IsHere(a) }) {
 		return nil, l.error("%w", &net.DNSError{
 			Err: ErrHere.Error(), UnwrapErr: ErrHere, Name: host, IsNotFound: true,

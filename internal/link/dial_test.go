@@ -150,7 +150,7 @@ func TestDialLoopback(t *testing.T) {
 	serve(t, listener, "hello")
 	l := loopback(t, Options{ConnectTimeout: 20 * time.Second})
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	for _, host := range []string{"127.0.0.1", "localhost"} { // nobody listens on ::1
+	for _, host := range []string{"127.0.0.1", "localhost"} { // no server listens on ::1
 		if got, err := answer(t.Context(), l, net.JoinHostPort(host, port)); err != nil || got != "hello" {
 			t.Errorf("%s: %q, %v", host, got, err)
 		}
@@ -160,7 +160,7 @@ func TestDialLoopback(t *testing.T) {
 func TestDialErrors(t *testing.T) {
 	listener := listen(t, "tcp4", "127.0.0.1:0")
 	addr := listener.Addr().String()
-	_ = listener.Close() // nobody is there now
+	_ = listener.Close() // no server listens now
 	l := loopback(t, Options{ConnectTimeout: 20 * time.Second})
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

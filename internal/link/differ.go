@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Difference is what two looks at one interface amount to for its connections.
+// Difference is the effect, on its connections, of an interface's change between two looks.
 type Difference uint8
 
 // The differences.
@@ -29,7 +29,7 @@ func (i Info) Since(before Info) Difference {
 	case before.Bind == BindAddress && (i.Source4 != before.Source4 || i.Source6 != before.Source6):
 		return Moved
 	}
-	// What is wrong with it comes from what follows.
+	// Its problems follow from the other facts.
 	same := i.Default4 == before.Default4 && i.Default6 == before.Default6 &&
 		i.Source4 == before.Source4 && i.Source6 == before.Source6 &&
 		slices.Equal(i.Addrs, before.Addrs) && reflect.DeepEqual(i.Android, before.Android) && reflect.DeepEqual(i.Resolvers, before.Resolvers)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// snapshot is what the kernel says of interfaces and routes.
+// snapshot is the kernel's state of interfaces and routes.
 type snapshot struct {
 	links []linkMsg
 	addrs []addrMsg

@@ -59,7 +59,7 @@ func newFib(rules []ruleMsg, routes []routeMsg, uid int) *fib {
 	return f
 }
 
-// flow is what a socket says of where its packets go.
+// flow is a socket's facts that decide the route of its packets.
 type flow struct {
 	family byte
 	src    netip.Addr // not valid: not bound to an address
@@ -124,7 +124,8 @@ func (f *fib) lookupTable(rule *ruleMsg, table uint32, to flow) (found routeMsg,
 	return routeMsg{}, false
 }
 
-// matches says whether a rule, were it not inverted, applies to a flow. What cannot be decided does not apply.
+// matches says whether a rule, were it not inverted, applies to a flow. A condition that cannot
+// be decided does not apply.
 func (r *ruleMsg) matches(to flow, uid uint32) bool {
 	switch {
 	case r.other:

@@ -115,7 +115,7 @@ func (r Resolver) String() string {
 	return b.String() + " (" + string(r.Method) + ")"
 }
 
-// Info is what is known of an interface.
+// Info holds the facts of an interface.
 type Info struct {
 	Name     string         `json:"name"` // raw; escape it before it goes to a terminal
 	Index    int            `json:"index"`
@@ -219,7 +219,7 @@ type System struct {
 	memory *memory
 }
 
-// memory is what is known from earlier looks at a system.
+// memory holds facts from earlier looks at a system.
 type memory struct {
 	netd *android.Fwmarkd
 

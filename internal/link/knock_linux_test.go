@@ -82,7 +82,7 @@ func dialed(ctx context.Context, l *Link, to netip.AddrPort) <-chan attempt[net.
 
 // A first packet that is lost is not waited for by the system alone where it is known how
 // soon the link answers; and one socket is all that stays.
-func TestMoreSocketsKnock(t *testing.T) {
+func TestExtraSocketsAfterALostSYN(t *testing.T) {
 	to, accept := deaf(t)
 	l := loopback(t, Options{ConnectTimeout: time.Minute})
 	first := <-dialed(t.Context(), l, to)
@@ -100,7 +100,7 @@ func TestMoreSocketsKnock(t *testing.T) {
 }
 
 // Of a link that has not answered yet it is not known whether its answer is late.
-func TestNobodyKnocksAtAnUnknownLink(t *testing.T) {
+func TestNoExtraSocketsBeforeTheFirstAnswer(t *testing.T) {
 	to, _ := deaf(t)
 	filled, err := net.Dial("tcp", to.String())
 	must(t, err)
@@ -117,8 +117,8 @@ func TestNobodyKnocksAtAnUnknownLink(t *testing.T) {
 	}
 }
 
-// A refusal is an answer: nobody asks again.
-func TestARefusalHoldsForAll(t *testing.T) {
+// A refusal is final: no other socket tries.
+func TestARefusedConnectionIsNotRetried(t *testing.T) {
 	listener := listen(t, "tcp4", "127.0.0.1:0")
 	to := listener.Addr().(*net.TCPAddr).AddrPort()
 	l := loopback(t, Options{})

@@ -25,7 +25,7 @@ func TestDescriptors(t *testing.T) {
 	serve(t, listener, "hello")
 	port := listener.Addr().(*net.TCPAddr).AddrPort().Port()
 	l := loopback(t, Options{ConnectTimeout: 20 * time.Second})
-	// Nobody listens on the first address; the second answers.
+	// No server listens on the first address; the second answers.
 	two := []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}
 	use := func() {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -118,11 +118,11 @@ func (l *Link) Name() string {
 	return l.info.Name
 }
 
-// Info is what is known of the interface, with the changes that Spec made.
-// The slices in it must not be changed.
+// Info returns the facts of the interface, with the changes that Spec made. The slices in it
+// must not be changed.
 func (l *Link) Info() Info { return l.info }
 
-// Spec is what the user said of the link.
+// Spec is the user's description of the link.
 func (l *Link) Spec() Spec { return l.spec }
 
 // error says which link an error is of.

@@ -63,7 +63,7 @@ func (s System) inspect(snap *snapshot, bind func(name string) error) []Info {
 		i.findDefaultRoutes(snap.fib)
 		i.findRouters(snap.fib)
 		if i.checkState(); i.worst(Fatal) == nil {
-			// Of a link that is down the rest says nothing.
+			// The rest says nothing about a link that is down.
 			i.checkRoutes(snap.fib, l.flags&(unix.IFF_POINTOPOINT|unix.IFF_NOARP) != 0)
 			i.checkReversePath(snap.fib)
 			i.checkResolvers()

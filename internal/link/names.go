@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// nameFresh is for how long an answer is good: the net package does not tell what the
-	// name server says of that, and this is what curl takes it for.
+	// nameFresh is for how long an answer is valid: the net package does not report the name
+	// server's TTL, and curl uses this.
 	nameFresh = time.Minute
 	// nameStale is how long a name server with a known answer may take for the next one; then
 	// the known one is used (RFC 8767, section 5, "client response timer").
@@ -39,7 +39,7 @@ type found struct {
 	good  time.Time // until when
 }
 
-// question is one that is being asked, and then what came of it.
+// question is an open query, and then its answer.
 type question struct {
 	done   chan struct{} // closed in the end; what follows is set by then
 	addrs  []netip.Addr

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestNamesAreRemembered: an answer is good for a minute, and instead of one that does not
-// come; until nobody is there, or the name is not any more.
+// TestNamesAreRemembered: an answer is valid for a minute, and replaces one that does not come;
+// until no server listens at its addresses, or the name is gone.
 func TestNamesAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
@@ -70,8 +70,8 @@ func TestNamesAreRemembered(t *testing.T) {
 	})
 }
 
-// TestNamesAreAskedForOnce: who comes while a question is open waits for its answer, unless
-// that takes long, or nobody waits for it any more.
+// TestNamesAreAskedForOnce: a query while the same is open waits for its answer, unless that
+// takes long, or the first was cancelled.
 func TestNamesAreAskedForOnce(t *testing.T) {
 	addrs, fails := []netip.Addr{netip.MustParseAddr("192.0.2.1")}, errors.New("server misbehaving")
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestNamesAreAskedForOnce(t *testing.T) {
 			if !errors.Is(err, c.err) || c.err == nil && !slices.Equal(got, addrs) || asked.Load() != c.asked || time.Since(began) != c.within {
 				t.Errorf("%+v: %v, %v after %v; asked %d times", c, got, err, time.Since(began), asked.Load())
 			}
-			// Who comes in vain goes when he wants to.
+			// A waiting query ends when its context does.
 			gone, cancelled := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancelled()
 			slow := name{"slow.test", FamilyAny}

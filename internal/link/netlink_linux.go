@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What comes from a netlink socket is checked like anything else from outside:
-// every length is compared with what is there. The layouts are those of
-// rtnetlink(7); numbers are in the machine's byte order.
+// Messages from a netlink socket are checked like any outside data: every length is compared
+// with the bytes that are there. The layouts are those of rtnetlink(7); numbers are in the
+// machine's byte order.
 
 var errNetlink = errors.New("malformed netlink message")
 

@@ -29,7 +29,7 @@ type phone struct {
 	vpn      string // the VPN that this user's data goes through where it chooses no network; "": none
 }
 
-// access is what came of asking netd for a network.
+// access is the result of asking netd for a network.
 type access struct {
 	mark uint32
 	err  error

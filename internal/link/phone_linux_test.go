@@ -102,7 +102,7 @@ func (p *testPhone) wantOver(t *testing.T, i Info, provider *provider) {
 	}
 }
 
-// Who may use cellular beside Wi-Fi, on phones of all ages.
+// The callers that may use cellular beside Wi-Fi, on phones of all ages.
 func TestPhoneCallers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -351,8 +351,8 @@ func TestPhoneTethering(t *testing.T) {
 	}
 }
 
-// TestPhoneVPN: a VPN that lets apps choose is passed by an app, which is told so;
-// one that does not is passed by whoever has the system's rights only.
+// TestPhoneVPN: an app bypasses a VPN that lets apps choose, and is told so; only the system's
+// rights bypass one that does not.
 func TestPhoneVPN(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// attempt is what one of several competing attempts came to.
+// attempt is the result of one of several competing attempts.
 type attempt[T any] struct {
 	value T
 	err   error

@@ -67,8 +67,8 @@ func asNoAnswer(err error) *android.NoAnswer {
 	return e
 }
 
-// final makes of err, which came of asking Android, what it is where asking again is
-// of no use: a name that cannot be resolved, and why.
+// final turns err, from asking Android, into an error for which asking again is useless: a name
+// that cannot be resolved, and why.
 func (l *Link) final(host string, err error) error {
 	e := l.noAnswer.Load()
 	if err == nil || e == nil || e.Temporary() {

@@ -24,7 +24,7 @@ const (
 	RoleBackup  = "backup"  // carries what the primary links cannot
 )
 
-// Spec is what the user said of a link. Zero fields were not said.
+// Spec is the user's description of a link. Zero fields were not given.
 type Spec struct {
 	Name      string
 	Rate      int64          // most bytes per second

@@ -75,7 +75,7 @@ func WriteTable(w io.Writer, infos []Info) error {
 	return err
 }
 
-// word is what a person is told.
+// word is the severity as shown to the user.
 func (s Severity) word() string {
 	if s == Fatal {
 		return "unusable"

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TCPInfo is what the kernel knows of a TCP connection. A field that this
-// system or kernel does not have is 0.
+// TCPInfo is the kernel's knowledge of a TCP connection. A field that this system or kernel
+// does not have is 0.
 type TCPInfo struct {
-	MinRTT        time.Duration // lowest round-trip time of late (Linux: of the last five minutes)
+	MinRTT        time.Duration // recent minimum of the round-trip time (Linux: of the last five minutes)
 	RTT           time.Duration // smoothed round-trip time (RFC 6298's SRTT)
 	ReceiveRTT    time.Duration // round-trip time of the data that comes, queues included (Linux, with timestamps)
 	ReceiveWindow int64         // bytes that the peer may be allowed to send ahead at present (Linux)
@@ -53,7 +53,7 @@ func control(c net.Conn, do func(fd uintptr)) error {
 	return raw.Control(do)
 }
 
-// What a packet has beside its data: IP and TCP headers, and TCP's timestamps, which all
+// The bytes of a packet beside its data: IP and TCP headers, and TCP's timestamps, which all
 // systems send.
 const (
 	headers4 = 20 + 20 + 12 // bytes; RFC 791, 9293, 7323

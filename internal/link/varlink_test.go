@@ -138,7 +138,7 @@ func TestLookupOrder(t *testing.T) {
 	if err == nil || isNotFound(err) || !strings.Contains(err.Error(), "link wlan0: ") {
 		t.Errorf("no source answers: %v", err)
 	}
-	// Nobody to ask: that stays so, and asking again does not help.
+	// No name server: that stays so, and asking again does not help.
 	if _, err := over().lookup(t.Context(), host, FamilyAny); !isNotFound(err) || !strings.Contains(err.Error(), errNoServer.Error()) {
 		t.Errorf("no sources: %v", err)
 	}

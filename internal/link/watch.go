@@ -1,6 +1,6 @@
 package link
 
-// ChangeKind is what about the links has changed.
+// ChangeKind is the kind of a change of links.
 type ChangeKind string
 
 // The kinds of change.

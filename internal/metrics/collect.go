@@ -64,7 +64,7 @@ func (r *Run) computed() (samples []prometheus.Metric) {
 	return samples
 }
 
-// reception is what a link receives, by the last samples of the files in progress.
+// reception is a link's present reception, by the last samples of the files in progress.
 type reception struct {
 	bytes int64   // so far, waste included
 	rate  float64 // bytes per second; 0 once the run has ended
@@ -90,8 +90,8 @@ func (r *Run) now() map[string]reception {
 	return links
 }
 
-// lately is what link i has received for the file in requests that have not
-// ended yet, and how fast it receives, by the last sample.
+// lately is the bytes that link i has received for the file in requests that have not ended
+// yet, and its rate, by the last sample.
 func (f *file) lately(i int) (bytes int64, rate float64) {
 	if i >= len(f.links) {
 		return 0, 0

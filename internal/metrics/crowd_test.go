@@ -66,8 +66,8 @@ func status(conn net.Conn) (int, error) {
 	return res.StatusCode, err
 }
 
-// TestSlowScrapersKeepNobodyOut: those who do not send their request, or do not read the
-// answer, hold up nobody for long.
+// TestSlowScrapersKeepNobodyOut: clients that do not send their request, or do not read the
+// answer, delay others only briefly.
 func TestSlowScrapersKeepNobodyOut(t *testing.T) {
 	for name, says := range map[string]string{"silent": "", "half a request": scrape[:20], "does not read": scrape} {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +96,7 @@ func TestSlowScrapersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// TestManyScrapersAtOnce: there are never more than so many, and those who do what they should
-// are all answered.
+// TestManyScrapersAtOnce: connections are bounded, and all well-behaved clients are answered.
 func TestManyScrapersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("127.0.0.1:9090")
@@ -149,7 +148,7 @@ func TestCrowdIsBounded(t *testing.T) {
 		if _, err := taken[0].Read(make([]byte, 1)); err == nil || len(c.guests) != 3 {
 			t.Errorf("the oldest is still there, among %d", len(c.guests))
 		}
-		// At the end nobody waits.
+		// At the end no connection waits.
 		c = newCrowd(m, 1)
 		m.dial()
 		if _, err := c.Accept(); err != nil {

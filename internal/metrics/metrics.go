@@ -55,7 +55,7 @@ type Run struct {
 	interval  time.Duration  // between readings of power
 }
 
-// link is what a link has done.
+// link holds a link's counts.
 type link struct {
 	name     string
 	received int64 // payload bytes of requests that have ended, waste included
@@ -77,7 +77,7 @@ type file struct {
 // span is a size and how much of it is there, in bytes.
 type span struct{ size, done int64 }
 
-// power is what a source has told.
+// power holds a source's readings.
 type power struct {
 	watts  float64
 	has    bool // watts are what the device draws now

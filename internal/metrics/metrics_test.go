@@ -461,8 +461,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestNeverSent: a request that was withdrawn before it was sent took no time.
-func TestNeverSent(t *testing.T) {
+// TestWithdrawnRequestTookNoTime: a request that was withdrawn before it was sent took no time.
+func TestWithdrawnRequestTookNoTime(t *testing.T) {
 	r := after([]event.Event{event.RunStarted{Links: []event.LinkInfo{{Name: "a"}}}, event.RequestEnded{At: 5}, event.RequestEnded{Sent: 1, At: 2}})
 	if n := value(t, gather(t, r), "mlget_request_duration_seconds", "link", "a"); n != 1 {
 		t.Errorf("%v requests took time", n)

@@ -125,7 +125,7 @@ func TestWriteFileOfAnOpenFile(t *testing.T) {
 	wantFiles(t, dir, "log", "out.prom")
 }
 
-// TestWriteFileIsAtomic: whoever reads meanwhile sees one page or the other.
+// TestWriteFileIsAtomic: a concurrent reader sees one page or the other.
 func TestWriteFileIsAtomic(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that is being read cannot be replaced")

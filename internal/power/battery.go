@@ -52,8 +52,8 @@ func (b *battery) explain() string {
 
 func (b *battery) describe() description { return description{name: Battery, detail: b.detail} }
 
-// read needs every battery, or the sum would be too low. What one of them takes
-// in while another is being discharged is no power that the device draws.
+// read needs every battery, or the sum would be too low. Power that charges one battery while
+// another is being discharged is not drawn by the device.
 func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sample, error) {
 	var drawn, taken flow
 	var status status
@@ -101,7 +101,7 @@ func (b *battery) timed(s sample) sample {
 	return s
 }
 
-// flow is what goes into or out of several batteries.
+// flow is the current into or out of several batteries.
 type flow struct {
 	watts        float64 // as far as it is told
 	currentVolts float64 // sum of current times volts, for the others

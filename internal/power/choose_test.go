@@ -78,9 +78,9 @@ func TestAutoTakesTheBest(t *testing.T) {
 	}
 }
 
-// TestSurveyOfWhatHangs: it is left to itself, and the others are told of; so is it when
+// TestSurveyOfHangingSource: it is left to itself, and the others are told of; so is it when
 // the user does not want to wait.
-func TestSurveyOfWhatHangs(t *testing.T) {
+func TestSurveyOfHangingSource(t *testing.T) {
 	dir := unpack(t, "galaxy-s7")
 	for _, limit := range []time.Duration{time.Hour, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

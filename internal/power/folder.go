@@ -91,8 +91,8 @@ func (f *folder) renew() {
 // close releases the directory, but not subdirectories that were opened through it.
 func (f folder) close() { _ = f.root.Close() } // nothing was written
 
-// list gives the sorted names of a directory's entries. Its error, never nil, is
-// why nothing is found if none of them is what is looked for.
+// list returns the sorted names of a directory's entries. Its error, never nil, explains why
+// nothing is found if no entry fits.
 func (f folder) list(name string) ([]string, error) {
 	d, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,7 +179,7 @@ func (f folder) word(name string) string {
 // because names what could not be read and why, without the path and the system
 // call that an error of package os tells besides.
 func because(name string, err error) error {
-	if p := (*fs.PathError)(nil); errors.As(err, &p) { // which is what err is, if at all
+	if p := (*fs.PathError)(nil); errors.As(err, &p) { // the only type that err can have
 		err = p.Err
 	}
 	return fmt.Errorf("%s: %w", parseWord([]byte(name)), err)

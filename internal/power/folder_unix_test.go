@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestFilesThatAreNone: whatever stands in the place of a file, reading it ends
+// TestFilesThatAreNotRegular: whatever stands in the place of a file, reading it ends
 // at once and without a number.
-func TestFilesThatAreNone(t *testing.T) {
+func TestFilesThatAreNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(t.TempDir(), "secret")
 	for _, err := range []error{
@@ -75,7 +75,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestTreeOfFIFOs: every file of every source is one that nobody writes to.
+// TestTreeOfFIFOs: every file of every source is a pipe without a writer.
 func TestTreeOfFIFOs(t *testing.T) {
 	for _, tree := range []string{"galaxy-s7", "laptop", "pixel-odpm", "jetson", "server"} {
 		dir := unpack(t, tree)

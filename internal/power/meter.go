@@ -18,7 +18,7 @@ const (
 	baseMost = 256
 )
 
-// Spent is what a device was measured to have spent since readings began.
+// Spent is a device's measured energy since readings began.
 type Spent struct {
 	Joules float64        // above its base power
 	Until  scheduler.Time // when the last reading was taken
@@ -103,7 +103,7 @@ func (m *Meter) grace(e event.Power) scheduler.Time {
 	return baseGrace
 }
 
-// Spent is what has been spent up to the last reading; false: that is not known.
+// Spent is the energy up to the last reading; false: unknown.
 func (m *Meter) Spent() (Spent, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// asNobody runs f with the rights of a user who owns nothing.
+// asNobody runs f with the rights of a user without files.
 func asNobody(t *testing.T, dir string, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		f() // who is no root has no more rights than that
+		f() // without root there are no rights to give up
 		return
 	}
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the test's own, above its first directory

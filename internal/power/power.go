@@ -1,14 +1,14 @@
-// Package power reads what the device draws, from whatever of its gauges and
-// energy counters can be read, and publishes the readings as events.
+// Package power reads the device's power from any of its gauges and energy counters that can be
+// read, and publishes the readings as events.
 //
-// All files are below one root, which stands for /sys. What they hold is not to
-// be believed: a file that is absent, unreadable, too large, no regular file or
-// not a number is no reading, and nothing worse. Nothing is ever written.
+// All files are below one root, which stands for /sys. Their content is not trusted: a file
+// that is absent, unreadable, too large, no regular file or not a number is no reading, and
+// nothing worse. Nothing is ever written.
 //
-// Contract: Start returns at once; one goroutine per Sampler does all the
-// reading, so that a gauge that takes its time, or never answers, holds up
-// neither the download nor its end. A Sampler's methods may be called from any
-// goroutine. Survey reads in goroutines of its own, one for each kind of source.
+// Contract: Start returns at once; one goroutine per Sampler does all the reading, so that a
+// gauge that is slow, or never answers, holds up neither the download nor its end. A Sampler's
+// methods may be called from any goroutine. Survey reads in goroutines of its own, one for each
+// kind of source.
 package power
 
 import (
@@ -38,7 +38,7 @@ const (
 // from the traffic, not from a gauge.
 var ErrModel = errors.New("model is not measured, but computed from the traffic of a download")
 
-// Unit is what a battery's current_now is told in.
+// Unit is the unit of a battery's current_now.
 type Unit string
 
 // The units of a battery's current. The kernel's rule is microamperes; not

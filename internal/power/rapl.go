@@ -16,7 +16,7 @@ const raplPrefix = "intel-rapl:"
 const (
 	// maxPackageWatts is more than any processor package draws.
 	maxPackageWatts = 1000
-	// restWatts is what a package may be taken to draw at least, though it rests.
+	// restWatts is the least power to assume for a package, even at rest.
 	restWatts = 5
 	// wrapMargin is how many times more than at the last reading a package may draw before a
 	// wrap of its counter goes unseen [chosen by hand].

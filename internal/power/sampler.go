@@ -46,9 +46,9 @@ type Sampler struct {
 	useful atomic.Bool        // a reading told what the device draws
 }
 
-// Start chooses a source and begins to sample it, both in the background: at
-// once, then at every interval, and once more at the end. What it chose, or why
-// there is nothing to choose, is an event, as are the readings. cfg is checked.
+// Start chooses a source and begins to sample it, both in the background: at once, then at
+// every interval, and once more at the end. The choice, or the reason why there is none, is an
+// event, as are the readings. cfg is checked.
 func Start(cfg Config) *Sampler {
 	return start(cfg, choose)
 }
@@ -71,7 +71,7 @@ func start(cfg Config, choose func(context.Context, Config) (source, error)) *Sa
 func (s *Sampler) Closely(d time.Duration) {
 	select {
 	case s.close <- d:
-	default: // a reading hangs, and nothing would come of another one
+	default: // a reading hangs, and another one would too
 	}
 }
 
@@ -277,7 +277,7 @@ func (p *publisher) publish(s sample) {
 	p.cfg.Bus.Publish(e)
 }
 
-// finish publishes what was held back, and says so when nothing came of it all.
+// finish publishes readings that were held back, and says so if there were none.
 func (p *publisher) finish(src source) {
 	p.samples = src.flush(p.samples[:0])
 	for _, s := range p.samples {

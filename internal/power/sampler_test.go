@@ -149,8 +149,8 @@ func TestCounterIsSampled(t *testing.T) {
 	})
 }
 
-// TestNothingCame: the reason is told, and the last word is that there is none.
-func TestNothingCame(t *testing.T) {
+// TestNoReadings: the reason is told, and the last word is that there is none.
+func TestNoReadings(t *testing.T) {
 	broken := errors.New("current_now: no such device")
 	for name, c := range map[string]struct {
 		script  []reading
@@ -192,8 +192,8 @@ func twice(errs ...error) (script []reading) {
 	return script[1:]
 }
 
-// TestItComesBack: what was readable between failures counts.
-func TestItComesBack(t *testing.T) {
+// TestSourceReturns: what was readable between failures counts.
+func TestSourceReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := reading{err: errors.New("gone")}
 		script := append(append([]reading{gone}, watts(2)...), gone, gone)
@@ -225,8 +225,8 @@ func TestSlowSource(t *testing.T) {
 	})
 }
 
-// TestNothingToRead: an automatic choice that finds nothing is no warning; a
-// source that was asked for is. Nobody waits.
+// TestNothingToRead: an automatic choice that finds nothing is no warning; a named source that
+// cannot be read is. Nothing waits.
 func TestNothingToRead(t *testing.T) {
 	for name, warning := range map[string]bool{Auto: false, RAPL: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -365,8 +365,8 @@ func TestPlayedTree(t *testing.T) {
 	})
 }
 
-// TestLostSourceIsToldOf: one reading that fails is nobody's business; three in a row are.
-func TestLostSourceIsToldOf(t *testing.T) {
+// TestLostSourceIsReported: one failed reading is not reported; three in a row are.
+func TestLostSourceIsReported(t *testing.T) {
 	gone := reading{err: errors.New("power_now: no such file or directory")}
 	for name, c := range map[string]struct {
 		script []reading

@@ -27,7 +27,7 @@ type source interface {
 	close()
 }
 
-// description is what a source says of itself.
+// description is a source's description of itself.
 type description struct {
 	name   string
 	detail string        // what is read, for people

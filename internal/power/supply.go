@@ -78,8 +78,8 @@ func (g gauges) shown() int64 {
 	return g.current
 }
 
-// status is what a battery says of the direction of its current. The current's
-// sign says nothing: three conventions are in use.
+// status is the direction of a battery's current, as reported. The current's sign is of no use:
+// three conventions are in use.
 type status int
 
 const (

@@ -13,7 +13,7 @@ const settle = 500 * time.Millisecond
 // surveyPatience is how long a survey waits for an answer: Termux is asked twice.
 const surveyPatience = 2*termuxPatience + time.Second
 
-// Finding is what a survey found out about a source.
+// Finding is a survey's result for a source.
 type Finding struct {
 	Source   string   `json:"source"`
 	Readable bool     `json:"readable"`

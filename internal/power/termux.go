@@ -67,10 +67,10 @@ func (t *termux) flush(out []sample) []sample { return out }
 func (t *termux) renew()                      {}
 func (t *termux) close()                      {}
 
-// parseTermux reads an answer of termux-battery-status: voltage in mV, current
-// in µA. Phones that tell mA are passed on as they are, but for small numbers,
-// below 1000, which Termux:API multiplies by 1000; so each number is judged by itself,
-// also where it is known that the phone tells mA.
+// parseTermux reads an answer of termux-battery-status: voltage in mV, current in µA. Phones
+// that report mA are passed on as they are, except small numbers, below 1000, which Termux:API
+// multiplies by 1000; so each number is judged by itself, even if the phone is known to report
+// mA.
 func parseTermux(text []byte, unit Unit) (sample, error) {
 	var answer struct {
 		Status  string   `json:"status"`

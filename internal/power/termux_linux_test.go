@@ -90,7 +90,7 @@ func TestTermuxThatHangs(t *testing.T) {
 	}
 }
 
-// gone waits until a process has ended, or is a zombie that nobody has buried.
+// gone waits until a process has ended, or is a zombie.
 func gone(pid string) bool {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")

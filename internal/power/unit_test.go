@@ -19,7 +19,7 @@ func TestParseUnit(t *testing.T) {
 	}
 }
 
-func TestUnitIsFoundOut(t *testing.T) {
+func TestUnitIsDetected(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		forced   Unit

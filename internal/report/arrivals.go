@@ -14,10 +14,9 @@ const (
 	markCount = 16
 )
 
-// arrivals is what the kernel counted on a link over time, in segments with data. A
-// program gets the bytes behind a lost packet all at once, when that packet has come again:
-// by its own count they are a burst that the link never carried. Segments are counted when
-// they come.
+// arrivals is the kernel's count on a link over time, in segments with data. A program gets the
+// bytes behind a lost packet all at once, when that packet has come again: by its own count
+// they are a burst that the link never carried. Segments are counted when they arrive.
 type arrivals struct {
 	marks [markCount]arrival // ring, newest at n-1
 	n     int

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestBoundsHoldTheTruth: whatever the power does, the truth is between the bounds of
+// TestEnergyBoundsContainTheTruth: whatever the power does, the truth is between the bounds of
 // the figure, where there is one.
-func TestBoundsHoldTheTruth(t *testing.T) {
+func TestEnergyBoundsContainTheTruth(t *testing.T) {
 	usual := func(s, e time.Duration) curve { return download(0.8, 1.8, 0.9, s, e, e+4*sec) }
 	for _, c := range []struct {
 		name       string

@@ -63,7 +63,7 @@ func (s *span) seconds() float64 {
 	return s.to.Seconds() - s.from.Seconds()
 }
 
-// tally is what is counted alike for links and for files.
+// tally holds the counts that links and files share.
 type tally struct {
 	span
 	bytes, wasted     int64
@@ -109,7 +109,7 @@ func (l *linkTally) sawRTT(d time.Duration) {
 // each may be as long as a header, and it is servers that choose them.
 const maxRedirected = 32 << 20
 
-// redirected notes where a file came from. What is too long to be kept is "".
+// redirected notes where a file came from; "" if that is too long to be kept.
 func (b *Builder) redirected(f *fileTally, to string) {
 	if f.effectiveURL != f.url {
 		b.moved -= len(f.effectiveURL)

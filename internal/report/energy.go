@@ -9,18 +9,18 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// Energy is what the run cost. Total, dynamic and tail energy are all measured, or
-// all modelled; what is said of a link, and of TCP, always is modelled.
+// Energy is the run's energy. Total, dynamic and tail energy are all measured, or all modelled;
+// those of a link, and of TCP, are always modelled.
 type Energy struct {
 	// Modelled says that nothing was measured: these are the radios alone, by their models,
 	// without the rest of the device.
 	Modelled bool `json:"modelled"`
 	// TotalJoules is DynamicJoules and base power over the run's Seconds.
 	TotalJoules float64 `json:"total_joules"`
-	// DynamicJoules is what was drawn above base power within the run's Seconds.
+	// DynamicJoules is the energy above base power within the run's Seconds.
 	DynamicJoules float64 `json:"dynamic_joules"`
-	// TailJoules is what was drawn above base power after that: as long as it was
-	// watched (--tail), or, modelled, until the radios are idle.
+	// TailJoules is the energy above base power after that: as long as measured (--tail), or,
+	// modelled, until the radios are idle.
 	TailJoules     float64 `json:"tail_joules"`
 	JoulesPer100MB float64 `json:"joules_per_100mb"` // DynamicJoules per 10^8 bytes of payload that counts; 0 without any
 	MbpsPerJoule   float64 `json:"mbps_per_joule"`   // ThroughputMbps / DynamicJoules; 0 where that is not more than 0
@@ -33,9 +33,9 @@ type Energy struct {
 	// radio there is no model are left out.
 	PerLink map[string]LinkEnergy `json:"per_link"`
 
-	// FullLoadWatts is what the device draws under full load, as the file of models
-	// says (mlget power --stress), and Utilisation the part of it that the run drew
-	// on average (skjolden, 7.4.5); left out where it is not known, or modelled.
+	// FullLoadWatts is the device's power under full load, by the file of models (mlget power
+	// --stress), and Utilisation the part of it that the run drew on average (skjolden, 7.4.5);
+	// left out if unknown, or modelled.
 	FullLoadWatts float64 `json:"full_load_watts,omitempty"`
 	Utilisation   float64 `json:"utilisation,omitempty"`
 
@@ -56,7 +56,7 @@ type Energy struct {
 	NotMeasured string `json:"not_measured,omitempty"`
 }
 
-// LinkEnergy is what one link's radio cost by its model, above idling.
+// LinkEnergy is the energy of one link's radio by its model, above idling.
 type LinkEnergy struct {
 	Modelled             bool    `json:"modelled"` // true, always
 	Model                string  `json:"model"`    // "wifi", "lte", ...

@@ -10,8 +10,8 @@ import (
 	"github.com/mlget/mlget/internal/term"
 )
 
-// energyLine is what the run cost, for people, with its line end; empty where
-// nothing is known or there is nothing to tell.
+// energyLine is the run's energy, for people, with its line end; empty if unknown or if there
+// is nothing to report.
 func energyLine(r Report) string {
 	e := r.Energy
 	if e == nil {

@@ -22,7 +22,7 @@ const (
 	restIntervals = 2
 )
 
-// powerTally is what is known of the power that the device drew.
+// powerTally gathers the readings of the device's power.
 type powerTally struct {
 	source   event.PowerSource // the last
 	name     string            // of the source of the first reading
@@ -72,8 +72,8 @@ func (t *powerTally) unavailable() string {
 	return noPower
 }
 
-// report gives the report's power and what it was made from; nil if there is none.
-// idle is what the radios draw by their models when idling.
+// report returns the report's power and its source data; nil if there is none. idle is the
+// radios' idle power by their models.
 func (t *powerTally) report(run energy.Run, idle float64) (*Power, energy.Summary) {
 	if t.count == 0 {
 		return nil, energy.Summary{}
@@ -118,7 +118,7 @@ func (t *powerTally) watchedBefore(start int64) bool {
 	for _, r := range t.series.Readings {
 		first = min(first, r.At)
 	}
-	// Of times that are beyond belief the difference may be, too: then it is below 0.
+	// Implausible times may have an implausible difference: then it is below 0.
 	watched := start - first
 	return watched > 0 && watched >= restIntervals*int64(min(max(t.source.Interval, 0), time.Hour))
 }

@@ -59,8 +59,8 @@ type Report struct {
 	ExitCode          int     `json:"exit_code"`
 	Error             string  `json:"error"` // empty: none
 
-	// Policy is what came of the program that chose the sizes of requests
-	// (--algorithm exec:PROGRAM); nil: there was none.
+	// Policy counts the answers of the program that chose the sizes of requests (--algorithm
+	// exec:PROGRAM); nil: there was none.
 	Policy *Policy `json:"policy,omitempty"`
 
 	Links []Link `json:"links"` // in the order in which they were named, then of joining
@@ -69,8 +69,8 @@ type Report struct {
 	FilesTotal int    `json:"files_total"`
 	FilesDone  int    `json:"files_done"`
 	Files      []File `json:"files,omitempty"` // of several, each; in the order in which they were named
-	// Tuning is what was chosen of many files' concurrency, parallelism and
-	// pipelining, and why: all changes, but of very many the first and the last.
+	// Tuning is the choices of many files' concurrency, parallelism and pipelining, with
+	// reasons: all changes, or the first and the last of very many.
 	Tuning []Tuning `json:"tuning,omitempty"`
 
 	Power            *Power `json:"power"` // nil: see PowerUnavailable
@@ -80,7 +80,7 @@ type Report struct {
 	EnergyUnavailable string  `json:"energy_unavailable,omitempty"`
 }
 
-// Policy is what came of a program that chose the sizes of requests.
+// Policy counts the answers of a program that chose the sizes of requests.
 type Policy struct {
 	Questions   int64  `json:"questions"`       // how often a size was needed
 	LateAnswers int64  `json:"late_answers"`    // of these, how often there was no answer within 20 ms
@@ -148,8 +148,8 @@ type Power struct {
 	// the last one, except for the last of these. Readings before the first connection and
 	// after the last byte count.
 	Samples int `json:"samples"`
-	// BaseWatts is the median of the readings before the first connection, else the
-	// 5th percentile of all. Of source "model", it is that of radios that idle.
+	// BaseWatts is the median of the readings before the first connection, else the 5th
+	// percentile of all. With the source "model", it is that of idle radios.
 	BaseWatts   float64 `json:"base_watts"`
 	MedianWatts float64 `json:"median_watts"`
 	P90Watts    float64 `json:"p90_watts"`

@@ -286,8 +286,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Events may come from a record that somebody made up: whatever they hold, and in
-// whatever order and part they come, a report can be written.
+// Events may come from an invented record: whatever they hold, in whatever order and part they
+// come, a report can be written.
 func FuzzBuilder(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, int64(1<<62), 1e300)
 	f.Add([]byte{0, 131, 3, 3, 131, 7, 13}, int64(1), 1.0)
@@ -358,7 +358,7 @@ func TestLinkJoined(t *testing.T) {
 }
 
 // A sum of floating-point numbers may end a hair below 0.
-func TestRoundKnowsNoNegativeZero(t *testing.T) {
+func TestRoundGivesNoNegativeZero(t *testing.T) {
 	for _, x := range []float64{-1e-9, 1e-9, 0, math.Copysign(0, -1), math.NaN()} {
 		if r := round(x); r != 0 || math.Signbit(r) {
 			t.Errorf("round(%v) is %v", x, r)

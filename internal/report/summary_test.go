@@ -115,9 +115,8 @@ func TestSummaryFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// TestShortSummary: a file over one link is told in a line, unless somebody asks for more;
-// of several links there is the table, without what only experts want to know. It fits a
-// phone that is held upright.
+// TestShortSummary: a file over one link is a single line, unless more is asked for; several
+// links have a table, without columns for experts. It fits a phone that is held upright.
 func TestShortSummary(t *testing.T) {
 	one := Report{
 		Output: "a.bin", SizeBytes: 100e6, Seconds: 12.345, ThroughputMbps: 64.8, CPUSeconds: 0.31, MaxRSSBytes: 22 << 20,

@@ -20,7 +20,7 @@ func theirs(t *testing.T, n int) (dir string, to Target) {
 	return dir, Target{Dir: dir, Continue: true}
 }
 
-func TestContinueWhatAnotherToolLeft(t *testing.T) {
+func TestContinueAnotherToolsFile(t *testing.T) {
 	dir, to := theirs(t, 300)
 	f := open(t, to, hereURL)
 	id, done, ok := f.Resume()
@@ -74,7 +74,7 @@ func TestContinueBesideNAME(t *testing.T) {
 	}
 }
 
-func TestContinueWhatIsComplete(t *testing.T) {
+func TestContinueACompleteFile(t *testing.T) {
 	dir, to := theirs(t, 1000)
 	f := open(t, to, hereURL)
 	must(t, f.Begin(object))
@@ -180,8 +180,8 @@ func TestAdoptionInterruptedHalfway(t *testing.T) {
 	}
 }
 
-// Until the server answers, somebody may save another file under the name, as editors and
-// rsync do. It is not taken for the one that was there.
+// Before the server answers, another program may save another file under the name, as editors
+// and rsync do. It is not taken for the one that was there.
 func TestAdoptedNameIsReplaced(t *testing.T) {
 	const saved = "somebody has just saved this"
 	for _, n := range []int{300, int(object.Size)} {

@@ -14,11 +14,11 @@ const (
 	wary = time.Second
 )
 
-// brief writes to a file by system calls of which Go's runtime is not told, where a write is
-// over in the time that copying takes: in the cache of a disk of this machine. The runtime
-// answers the first call that it is told of after a pause by waking its monitor, which costs
-// more context switches than all else that a block needs. What it is not told of keeps its
-// processor, so a disk that makes writers wait is left to ordinary calls for a while.
+// brief writes to a file by system calls that bypass Go's runtime, where a write takes no
+// longer than copying: into the cache of a local disk. The runtime answers its first call after
+// a pause by waking its monitor, which costs more context switches than the rest of a block's
+// work. A bypassing call keeps its processor, so a disk that makes writers wait is left to
+// ordinary calls for a while.
 type brief struct {
 	raw   syscall.RawConn
 	begun time.Time

@@ -30,7 +30,7 @@ type directory struct {
 	grant *grant // nil: not asked for yet
 }
 
-// files is what os.Root does and, by path, package os.
+// files are the operations of os.Root that, by path, package os has as well.
 type files interface {
 	Lstat(name string) (fs.FileInfo, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
@@ -153,7 +153,7 @@ func (d *directory) openFile(path string, flags int, mode fs.FileMode) (*os.File
 	return d.files.OpenFile(filepath.Base(path), flags|noFollow|largeFile, mode)
 }
 
-// exists says whether anything is at path. What cannot be looked at is there.
+// exists says whether anything is at path. A path that cannot be examined counts as existing.
 func (d *directory) exists(path string) bool {
 	_, err := d.lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -171,9 +171,9 @@ func (d *directory) sync() error {
 // shown is the directory's path in a message.
 func (d *directory) shown() string { return filepath.Clean(d.path) }
 
-// grant is what a file gets that is created in a directory: by the umask and the
-// directory's default ACL the mode, and by the file system the owner. FAT, Android's shared
-// storage and NFS for root give every file an owner of their own.
+// grant is what a new file in a directory gets: its mode by the umask and the directory's
+// default ACL, its owner by the file system. FAT, Android's shared storage and NFS for root
+// give every file an owner of their own.
 type grant struct {
 	mode  fs.FileMode
 	owner owner

@@ -167,7 +167,7 @@ func TestNothingIsLostBeforeBegin(t *testing.T) {
 	}
 }
 
-func TestNothingWorthKeepingIsLeft(t *testing.T) {
+func TestEmptyPartIsNotLeft(t *testing.T) {
 	dir := t.TempDir()
 	for _, end := range []func(*File) error{
 		func(f *File) error { return f.Close() },
@@ -198,7 +198,7 @@ func TestRejectKeepsTheBytesAndStartsOver(t *testing.T) {
 	must(t, f.Begin(object))
 }
 
-func TestWhatIsOutsideIsRefused(t *testing.T) {
+func TestBytesOutsideTheObjectAreRefused(t *testing.T) {
 	f := open(t, Target{Dir: t.TempDir()}, hereURL)
 	must(t, f.Begin(object))
 	p := make([]byte, 10)

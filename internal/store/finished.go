@@ -31,7 +31,7 @@ type finishedFile struct {
 	ETag string `json:"etag"` // as in the header
 }
 
-// identity is what the line says of the object.
+// identity is the line's description of the object.
 func (l finishedFile) identity() identity.Identity {
 	return identity.Identity{Size: l.Size, ETag: l.ETag}
 }
@@ -50,10 +50,10 @@ func (l finishedFile) valid() bool {
 		utf8.ValidString(l.Name) && utf8.ValidString(l.ETag)
 }
 
-// finished is what a job remembers of its files between two runs: with which ETag each was
-// complete whose server tells no date. Its size alone would say that it is there when the
-// server has another object by now. What is remembered can only speak against a file: at
-// worst it is fetched again. So nothing that fails here fails a download.
+// finished is a job's memory of its files between two runs: the ETag with which each file was
+// complete whose server gives no date. Size alone would not show that the server has another
+// object by now. This memory can only speak against a file: at worst it is fetched again. So no
+// failure here fails a download.
 type finished struct {
 	mu     sync.Mutex
 	looked bool

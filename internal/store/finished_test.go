@@ -81,8 +81,8 @@ func TestRerunSeesANewETag(t *testing.T) {
 	}
 }
 
-// TestNothingIsRememberedWithoutNeed: where servers tell dates, a job leaves nothing but its files.
-func TestNothingIsRememberedWithoutNeed(t *testing.T) {
+// TestNoFinishedListWithoutNeed: where servers tell dates, a job leaves nothing but its files.
+func TestNoFinishedListWithoutNeed(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	to := Target{Dir: t.TempDir()}
 	runOnce(t, to, identity.Identity{Size: 3000, ETag: `"a"`, LastModified: changedAt}, b)
@@ -90,9 +90,9 @@ func TestNothingIsRememberedWithoutNeed(t *testing.T) {
 	wantNames(t, to.Dir, "x", "y")
 }
 
-// TestWhatIsRememberedIsNotTrusted: the file may hold anything, be anybody's, or be in use. A file
-// is never taken for complete because of it, and what is not mlget's is left alone.
-func TestWhatIsRememberedIsNotTrusted(t *testing.T) {
+// TestFinishedListIsNotTrusted: the list may hold anything, be another user's, or be in use. A
+// file is never taken for complete because of it, and foreign files are left alone.
+func TestFinishedListIsNotTrusted(t *testing.T) {
 	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
 	line := `{"name":"x","size_bytes":3000,"etag":"\"a\""}` + "\n"
 	for name, c := range map[string]struct {
@@ -171,8 +171,8 @@ func TestTwoRunsRememberAtOnce(t *testing.T) {
 	wantNames(t, dir, finishedName, "x0", "x1")
 }
 
-// TestAnotherUsersMemory is neither believed nor written to.
-func TestAnotherUsersMemory(t *testing.T) {
+// TestFinishedListOfAnotherUser is neither believed nor written to.
+func TestFinishedListOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

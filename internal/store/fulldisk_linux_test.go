@@ -193,7 +193,7 @@ func TestDiskIsFullBeforeTheFirstCheckpoint(t *testing.T) {
 					break
 				}
 			}
-			for err := error(nil); err == nil; { // nor is there room for a page of anybody else's
+			for err := error(nil); err == nil; { // no room for other files' pages either
 				err = appendTo(filler, 1)
 			}
 			there := ranges(0, done)

@@ -11,7 +11,7 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// CommitOptions is what is known when every byte is there.
+// CommitOptions is known when every byte is there.
 type CommitOptions struct {
 	Size    int64     // of the object, bytes
 	Name    string    // what the server calls it, unsafe; "": nothing. See Target.Served
@@ -34,7 +34,7 @@ type Pending struct {
 	Options CommitOptions
 }
 
-// Committed is what came of a Pending: what Commit returns.
+// Committed is the result of a Pending, as Commit returns it.
 type Committed struct {
 	Name string
 	Err  error

@@ -78,8 +78,8 @@ func TestCommitAllAfterFailedSync(t *testing.T) {
 	wantNames(t, dir, "bad.part", "bad.part.json", "good")
 }
 
-// Between a file's new name and the end of its journal the directory is synced. Who takes
-// NAME.part meanwhile keeps a journal of their own, and a stranger's is not claimed by ours.
+// Between a file's new name and the removal of its journal the directory is synced. A run that
+// takes NAME.part meanwhile keeps a journal of its own, and its file is not claimed by ours.
 func TestNameIsBegunAgainBeforeTheEnd(t *testing.T) {
 	to := Target{Dir: t.TempDir(), Name: "x", Explicit: true}
 	renamed := func() (f *File, journal bool) {

@@ -33,8 +33,8 @@ func keepable(id identity.Identity) identity.Identity {
 	return id
 }
 
-// origin is what a journal may say of a URL. Signed URLs carry secrets in
-// their query, so the query is known by its hash alone.
+// origin is a journal's record of a URL. Signed URLs carry secrets in their query, so only the
+// query's hash is kept.
 type origin struct {
 	display string // without user, password, query and fragment
 	sum     string // SHA-256 of the URL without user, password and fragment

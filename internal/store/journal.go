@@ -21,8 +21,8 @@ const (
 var (
 	// errDamaged: what is in NAME.part.json cannot be relied on.
 	errDamaged = errors.New("the journal is damaged")
-	// errBlank: nothing is in it, or zeros. That is what a loss of power leaves of a
-	// file that was not synced, such as the first journal of a download.
+	// errBlank: the file is empty, or has zeros only. A loss of power leaves that of a file
+	// that was not synced, such as the first journal of a download.
 	errBlank = errors.New("it is blank")
 )
 
@@ -102,7 +102,7 @@ func decodeJournal(b []byte) (journal, error) {
 	return j, nil
 }
 
-// isJournal says whether b is what a journal holds that a download would go by.
+// isJournal says whether b is a journal that a download would use.
 func isJournal(b []byte) bool {
 	_, err := decodeJournal(b)
 	return err == nil

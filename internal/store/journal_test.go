@@ -81,8 +81,8 @@ func TestJournalContradictions(t *testing.T) {
 	}
 }
 
-// JSON that is none of ours is somebody's; what damage may have made of ours is not.
-func TestJournalOfSomebody(t *testing.T) {
+// JSON that no mlget wrote is a foreign file; a damaged journal of ours is not.
+func TestForeignJournalIsRefused(t *testing.T) {
 	for text, foreign := range map[string]bool{
 		`{"another program's": "state"}`: true, `{}`: true, `{"url": 5}`: true, `[1, 2]`: true, `"text"`: true, "null\n": true,
 		``: false, `{"mlget_journal":1`: false, "{}\x00\x00": false, `{"mlget_journal":2}`: false, "\x93\x00\x17": false,

@@ -13,9 +13,9 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// Whatever somebody else does to NAME.part meanwhile: it never gets the name, is
-// never claimed to hold our bytes, and what is theirs is not removed.
-func TestMeddledWith(t *testing.T) {
+// Whatever other programs do to NAME.part meanwhile: it never gets the name, is never claimed
+// to hold our bytes, and their files are not removed.
+func TestPartChangedByOthers(t *testing.T) {
 	const size = 300 << 10
 	b := testbody.Body{Size: size, Seed: 9}
 	id := identity.Identity{Size: size, ETag: `"e"`}
@@ -99,7 +99,7 @@ func TestMeddledWith(t *testing.T) {
 						}
 					}
 					if name == "another mlget's" {
-						return // who goes on
+						return // to go on
 					}
 					f, err = Open(to(dir), parse(t, hereURL))
 					must(t, err)
@@ -121,7 +121,7 @@ func TestMeddledWith(t *testing.T) {
 }
 
 // The same in a run that goes on with what is there, before its server has answered.
-func TestMeddledWithBeforeBegin(t *testing.T) {
+func TestPartChangedByOthersBeforeBegin(t *testing.T) {
 	dir := t.TempDir()
 	interrupted(t, Target{Dir: dir}, hereURL)
 	f := open(t, Target{Dir: dir}, hereURL)
@@ -160,7 +160,7 @@ func tree(t testing.TB, dir string) map[string]string {
 }
 
 // A file that was cut between two runs, and made as long again.
-func TestHolesInWhatIsClaimed(t *testing.T) {
+func TestHolesInClaimedRanges(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("holes are not looked for here")
 	}
@@ -191,9 +191,9 @@ func TestHolesInWhatIsClaimed(t *testing.T) {
 	}
 }
 
-// The number of a journal that somebody has removed may be that of another mlget's,
-// which is not ours to remove.
-func TestNumbersAreUsedAgain(t *testing.T) {
+// The inode number of a removed journal may be reused by another mlget's, which must not be
+// removed.
+func TestReusedInodeNumbers(t *testing.T) {
 	const size = 300 << 10
 	b := testbody.Body{Size: size, Seed: 9}
 	dir := t.TempDir()
@@ -219,9 +219,9 @@ func TestNumbersAreUsedAgain(t *testing.T) {
 	wantNames(t, dir, "x.part", "x.part.json")
 }
 
-// TestAStrangersNewJournalStays: NAME.part.json.new may be somebody's, before a download or from
-// some moment on. What a run that was killed has left of its own goes.
-func TestAStrangersNewJournalStays(t *testing.T) {
+// TestForeignNewJournalStays: NAME.part.json.new may be another program's, before or during a
+// download. One that a killed run of mlget left is removed.
+func TestForeignNewJournalStays(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	for name, to := range map[string]Target{"alone": {}, "of many": {Rerun: true}, "named": {Name: "x", Explicit: true}} {
 		for moment, theirs := range []string{"before", "resumed", "begun", "recorded", "suspended"} {

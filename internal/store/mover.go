@@ -7,9 +7,9 @@ import "syscall"
 // every system can; see NewMover. It belongs to one goroutine.
 type Mover struct{ pipe }
 
-// Take moves at most n bytes from conn into the pipe. Like a Read it returns what there is, waiting when there is nothing,
-// and obeys conn's deadline and its Close; 0 bytes without an error are the end
-// of the stream. What was taken before must have been given to MoveAt.
+// Take moves at most n bytes from conn into the pipe. Like a Read it waits if there is nothing,
+// returns what there is, and obeys conn's deadline and its Close; 0 bytes without an error are
+// the end of the stream. Bytes taken before must have been given to MoveAt.
 func (m *Mover) Take(conn syscall.RawConn, n int64) (int64, error) { return m.take(conn, n) }
 
 // Works says whether moving is still worth a try: file systems that cannot do it

@@ -15,7 +15,7 @@ import (
 	"github.com/mlget/mlget/internal/testbody"
 )
 
-// socketOf is a connection to somebody who sends the body, and what he sends.
+// socketOf is a connection whose other end is send.
 func socketOf(t testing.TB, send func(w net.Conn)) syscall.RawConn {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

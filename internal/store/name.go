@@ -32,11 +32,11 @@ const (
 	refusedByFAT = `<>:"|?*`
 )
 
-// NameFromURL is the name under which u is saved: its last path element,
-// percent-decoded, or index.html if there is none. Whatever could leave the
-// directory, hide the file or speak to a terminal becomes an underscore: path
-// separators, control and unprintable characters, bytes that are not UTF-8, a
-// leading dot. On Windows and Android, so does what their file systems refuse.
+// NameFromURL is the name under which u is saved: its last path element, percent-decoded, or
+// index.html if there is none. Anything that could leave the directory, hide the file or speak
+// to a terminal becomes an underscore: path separators, control and unprintable characters,
+// bytes that are not UTF-8, a leading dot. On Windows and Android, so does what their file
+// systems refuse.
 func NameFromURL(u *url.URL) string {
 	path := u.EscapedPath()
 	name, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
@@ -85,9 +85,9 @@ func markEnd(name string) string {
 // maxDepth bounds the directories of a cleaned path.
 const maxDepth = 64
 
-// cleanSub makes s, elements with slashes between, safe as a path below a
-// directory: each element is cleaned as a name, empty ones and "." are left out,
-// and so is what is deeper than maxDepth. "" is the directory itself.
+// cleanSub makes s, elements with slashes between, safe as a path below a directory: each
+// element is cleaned as a name; empty ones, "." and those deeper than maxDepth are left out. ""
+// is the directory itself.
 func cleanSub(s string, fat bool) string {
 	var b strings.Builder
 	depth := 0

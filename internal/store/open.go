@@ -177,9 +177,9 @@ func (f *File) takePart(t Target) (created bool, err error) {
 	return false, f.busy(t)
 }
 
-// openLocked opens path for reading and writing and locks it, unless it is not ours: then
-// it fails with ErrForeign. linked: it is ours even if it has a second name. What is made is
-// for its owner alone. current says whether path still leads to the file that was locked.
+// openLocked opens path for reading and writing and locks it, unless it is not ours: then it
+// fails with ErrForeign. linked: it is ours even if it has a second name. A new file is for its
+// owner alone. current says whether path still leads to the file that was locked.
 func (d *directory) openLocked(path string, flags int, linked bool) (file *os.File, current bool, err error) {
 	file, err = d.openFile(path, os.O_RDWR|flags, partMode)
 	if err != nil {

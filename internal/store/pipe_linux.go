@@ -21,8 +21,8 @@ type pipe struct {
 	err   error                     // its error
 }
 
-// pipeSize is what the kernel lets everybody have (pipe(7), pipe-max-size). A
-// pipe has a place for every 4 KiB, and a packet takes a place or two.
+// pipeSize is the kernel's limit for unprivileged users (pipe(7), pipe-max-size). A pipe has a
+// slot for every 4 KiB, and a packet takes a slot or two.
 const pipeSize = 1 << 20
 
 // NewMover makes a Mover. It fails where the system has no splice, or does not

@@ -53,8 +53,8 @@ func TestNamedPipe(t *testing.T) {
 	wantNames(t, dir, "pipe.part")
 }
 
-// TestNamedPipeOfNobody: who waits for its other end can give up.
-func TestNamedPipeOfNobody(t *testing.T) {
+// TestNamedPipeWithoutOtherEnd: waiting for a named pipe's other end can be cancelled.
+func TestNamedPipeWithoutOtherEnd(t *testing.T) {
 	for name, open := range map[string]func(ctx context.Context, path string) (*os.File, error){
 		"written": func(ctx context.Context, path string) (*os.File, error) {
 			w, _, err := OpenStream(ctx, Target{Name: path, Explicit: true})
@@ -73,7 +73,7 @@ func TestNamedPipeOfNobody(t *testing.T) {
 			if _, err := open(ctx, path); !errors.Is(err, errOver) {
 				t.Error(err)
 			}
-			both, err := os.OpenFile(path, os.O_RDWR, 0) // who still waits in the system goes on
+			both, err := os.OpenFile(path, os.O_RDWR, 0) // releases an open that still waits
 			must(t, err)
 			must(t, both.Close())
 		})

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	stranger = 1234 // a user's number that nobody runs these tests as
+	stranger = 1234 // a user id that does not run these tests
 	umask    = 0o022
 )
 
@@ -35,8 +35,8 @@ func stat(t testing.TB, path string) unix.Stat_t {
 	return st
 }
 
-// TestPlantedPartIsNotUsed: somebody who may put files into the directory has put there what
-// a download would go on with, to be able to write to the file when it is complete.
+// TestPlantedPartIsNotUsed: another user has put a part into the directory, to be able to write
+// to the file when it is complete.
 func TestPlantedPartIsNotUsed(t *testing.T) {
 	asRoot(t)
 	give := func(t *testing.T, path string) { t.Helper(); must(t, os.Lchown(path, stranger, stranger)) }
@@ -129,8 +129,8 @@ func TestPlantedPartIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestContinueRefusesAnothersFile: NAME would end as a file that somebody else may write to, or
-// be what another name leads to, too. One that is complete may have as many names as it likes.
+// TestContinueRefusesAnothersFile: NAME would become a file that another user may write to, or
+// that has a second name. A complete one may have any number of names.
 func TestContinueRefusesAnothersFile(t *testing.T) {
 	asRoot(t)
 	for name, size := range map[string]int{"half": 300, "whole": 1000} {
@@ -153,7 +153,7 @@ func TestContinueRefusesAnothersFile(t *testing.T) {
 }
 
 // TestOwnerThatTheFileSystemGives: FAT, the storage of phones and NFS for root give a new file
-// another owner than who makes it. What has that owner is ours.
+// another owner than its creator. A file with that owner is ours.
 func TestOwnerThatTheFileSystemGives(t *testing.T) {
 	asRoot(t)
 	dir := t.TempDir()
@@ -176,9 +176,9 @@ func TestOwnerThatTheFileSystemGives(t *testing.T) {
 	wantNames(t, dir, "x.part", "x.part.json")
 }
 
-// TestNobodyElseOpensAPart: neither the bytes of an unfinished file nor its journal are there for
+// TestPartIsForItsOwnerAlone: neither the bytes of an unfinished file nor its journal are there for
 // others to open. When it is complete it has the mode that any new file gets.
-func TestNobodyElseOpensAPart(t *testing.T) {
+func TestPartIsForItsOwnerAlone(t *testing.T) {
 	asRoot(t)
 	mode := func(path string) fs.FileMode { return fs.FileMode(stat(t, path).Mode & 0o777) }
 	for name, to := range map[string]Target{"plain": {}, "named": {Name: "x", Explicit: true}, "of many": {Rerun: true}} {
@@ -300,8 +300,8 @@ func TestDirectorySwappedForALink(t *testing.T) {
 	}
 }
 
-// TestDropBox: a directory that may be written, and not read, takes files all the same.
-func TestDropBox(t *testing.T) {
+// TestDirectoryThatCannotBeRead: a directory that may be written, and not read, takes files all the same.
+func TestDirectoryThatCannotBeRead(t *testing.T) {
 	asRoot(t)
 	dir := t.TempDir()
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))

@@ -168,10 +168,10 @@ func named(log *crashtest.Log, name string) bool {
 	return false
 }
 
-// checkLoss looks at what is left of a file, and downloads it again. Where the file
-// system promises nothing, and nothing has been recorded yet, it may be that what is
-// left cannot be told from somebody else's files: then it is refused, or another name
-// is taken, and nothing is touched.
+// checkLoss checks the remains of a file, and downloads it again. Where the file system
+// guarantees nothing, and nothing has been recorded yet, the remains may look like another
+// program's files: then the download is refused, or another name is taken, and nothing is
+// touched.
 func checkLoss(w wanted, log *crashtest.Log, at int, m crashtest.Model) (refused, renamed bool, err error) {
 	path, name := w.path(), filepath.Base(w.path())
 	whole, err := w.underItsName(path)

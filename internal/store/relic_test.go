@@ -53,9 +53,9 @@ func TestJournalBesideAWholeFile(t *testing.T) {
 	}
 }
 
-// TestOwnJournalByItsLooks: where no descriptor is left to read a journal, it is known as the one
+// TestOwnJournalWithoutDescriptor: where no descriptor is left to read a journal, it is known as the one
 // that was written by its number, size and time, and another one in its place is not.
-func TestOwnJournalByItsLooks(t *testing.T) {
+func TestOwnJournalWithoutDescriptor(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, Target{Dir: dir}, rerunURL)
 	defer f.Close() //nolint:errcheck // nothing was written

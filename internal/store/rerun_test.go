@@ -223,7 +223,7 @@ func TestRerunRecords(t *testing.T) {
 	}
 }
 
-// A name that somebody has taken meanwhile is left to them.
+// A name that was taken meanwhile is left alone.
 func TestRerunRecordsElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	id := identity.Identity{Size: 3000, LastModified: changedAt}
@@ -350,7 +350,7 @@ func TestRerunContinues(t *testing.T) {
 	if err := f.Begin(id); !errors.Is(err, ErrLeft) {
 		t.Fatal(err)
 	}
-	wantNames(t, dir, "x") // as long as nobody has said that it can be gone on with
+	wantNames(t, dir, "x") // before it is known that it can be continued
 	must(t, f.Begin(id))
 	if _, done, ok := f.Resume(); !ok || f.Whole() || done[0].End != 1200 {
 		t.Fatalf("resume: %v, whole: %v", done, f.Whole())

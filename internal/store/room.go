@@ -26,8 +26,8 @@ func (e *NoRoom) Error() string {
 func (*NoRoom) Unwrap() error { return syscall.ENOSPC }
 
 // checkRoom fails, with a *NoRoom, if there is too little room for file to have size bytes
-// beside what the run's other files are still to take. What it has on disk already counts.
-// A file system that cannot tell what is free is not asked.
+// beside what the run's other files still need. Its bytes on disk count. A file system that
+// cannot report free space is not asked.
 func (r *Run) checkRoom(file *os.File, path string, size int64) error {
 	if r == nil {
 		return roomFor(file, path, size, 0)

@@ -53,9 +53,9 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBegunFilesCount: what other files of the run are still to take is not free, however much
+// TestBegunFilesTakeRoom: what other files of the run are still to take is not free, however much
 // of them is there; what a closed one was to take is.
-func TestBegunFilesCount(t *testing.T) {
+func TestBegunFilesTakeRoom(t *testing.T) {
 	dir := t.TempDir()
 	r := NewRun(dir)
 	defer r.Close()

@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// Run is what the files of one run of many have in common: the directories that they are
-// in, and whose they are. Its methods may be called by any goroutine. A nil *Run knows
-// nothing.
+// Run is shared by the files of one run of many: their directories, and the claims on names.
+// Its methods may be called by any goroutine. A nil *Run knows nothing.
 type Run struct {
 	dir      string
 	seed     maphash.Seed

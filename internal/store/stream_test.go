@@ -139,7 +139,7 @@ func TestStreamWindow(t *testing.T) {
 	})
 }
 
-func TestStreamOfNothing(t *testing.T) {
+func TestEmptyStream(t *testing.T) {
 	var b bytes.Buffer
 	must(t, released(&b, 10).Finish(t.Context(), 0))
 	if err := released(&b, 10).Finish(t.Context(), 1); !errors.Is(err, ErrIncomplete) {

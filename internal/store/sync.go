@@ -10,8 +10,7 @@ import (
 // transactions.
 const syncAtOnce = 8
 
-// syncFiles makes the files' bytes, lengths and times durable. What it returns
-// has an error for each.
+// syncFiles makes the files' bytes, lengths and times durable, and returns an error for each.
 func syncFiles(files []*os.File) []error {
 	errs := make([]error, len(files))
 	if len(files) > 1 && syncTogether(files, errs) {

@@ -114,5 +114,5 @@ func (d *directory) linkNoReplace(from, to string) error {
 	return nil
 }
 
-// brokenPipe: EPIPE is what the system says here.
+// portable: unix systems report a broken pipe as EPIPE already.
 func portable(err error) error { return err }

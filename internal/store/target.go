@@ -36,10 +36,9 @@ type Target struct {
 	// It is cleaned as names are, created with its parents, and never leads out of Dir, not by
 	// symbolic links either.
 	Sub string
-	// Served: the file gets the name that its server proposes (Content-Disposition),
-	// if it does, when it is complete. Of that name the last element counts, and it
-	// is made safe as in NameFromURL. Until then the file goes by its other name, under
-	// which what was begun is found again.
+	// Served: when complete, the file gets the name that its server proposes
+	// (Content-Disposition), if any: its last element, made safe as in NameFromURL. Until then
+	// the file has its other name, under which the same command finds it again.
 	Served bool
 	// Rerun: the file may be there from an earlier run of the same job. A NAME
 	// that exists is not passed over before it is known whether it is the object;
@@ -53,8 +52,8 @@ type Target struct {
 	Replace bool
 	// OwnTime: the file's time of change is that of the download, and not its server's.
 	OwnTime bool
-	// Run is what the files of this run have in common, of which none is taken for
-	// another's, nor gone on with. Its directory is Dir. nil: nothing is known of others.
+	// Run is shared by the files of this run, none of which is taken for another's, or
+	// continued. Its directory is Dir. nil: there are no others.
 	Run *Run
 }
 

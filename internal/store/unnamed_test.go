@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnnamedFileIsGone: nothing is left of a file that only tells what files of the directory
-// are like, and nobody has to remove it, for the process may be killed before that.
+// TestUnnamedFileIsGone: a file that only shows what files of the directory are like leaves
+// nothing behind, even if the process is killed before it could remove it.
 func TestUnnamedFileIsGone(t *testing.T) {
 	dir := t.TempDir()
 	d, err := openDirectory(dir)

@@ -1,6 +1,6 @@
-// Package aria2c reads the command line of aria2c as mlget's own, for programs that call aria2c
-// by its name, as yt-dlp does. What mlget does anyway, or what does not concern HTTP, has no
-// effect.
+// Package aria2c reads aria2c's command line as mlget's own, for programs that call aria2c by
+// its name, such as yt-dlp. Options that ask for mlget's usual behaviour, or do not concern
+// HTTP, have no effect.
 package aria2c
 
 import (
@@ -24,7 +24,7 @@ import (
 // Version is the version of aria2 whose options these are.
 const Version = "1.36.0"
 
-// Command is what a command line of aria2c asks for.
+// Command is a command line of aria2c, translated.
 type Command struct {
 	Version bool
 	// Attempts are command lines of mlget's for the same file, to be tried one after the other.
@@ -241,7 +241,7 @@ func (g *given) shown(another bool) (string, error) {
 	return "--progress=" + string(mode), nil
 }
 
-// flags are mlget's flags but for the names of files.
+// flags are mlget's flags, without the names of files.
 func (g *given) flags() (words []string, err error) {
 	add := func(name, value string) { words = append(words, "--"+name+"="+value) }
 	words = append(words, "--no-config", "--globoff")

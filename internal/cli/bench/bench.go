@@ -47,7 +47,7 @@ func fingerprints(flags []string) map[string]string {
 	return prints
 }
 
-// flagValue is what counts of a flag's value.
+// flagValue is the part of a flag's value by which campaigns are compared.
 func flagValue(name, value string) string {
 	switch name {
 	case "cacert", "energy-model", "sysfs":

@@ -23,7 +23,7 @@ const largeDataset = 4 << 30
 // listName is the file of URLs that --base makes.
 const listName = "urls.txt"
 
-// datasetOptions is what the flags say of a dataset.
+// datasetOptions holds the flags of a dataset.
 type datasetOptions struct {
 	dir  string
 	base string

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestRestBetweenRuns: nobody measures a base before the longest tail is over, unless
-// somebody wants it so, and then it is warned of.
+// TestRestBetweenRuns: no base is measured before the longest tail is over, unless the user
+// sets a shorter pause, which is warned of.
 func TestRestBetweenRuns(t *testing.T) {
 	const s = time.Second
 	lte, wifi := radioTail{"rmnet0", "lte", 11576 * time.Millisecond}, radioTail{"wlan0", "wifi", 238 * time.Millisecond}

@@ -31,7 +31,7 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// benchRunOptions is what the flags of a campaign say.
+// benchRunOptions holds the flags of a campaign.
 type benchRunOptions struct {
 	links      []string
 	algorithms []string

@@ -26,7 +26,7 @@ import (
 	"github.com/mlget/mlget/internal/units"
 )
 
-// sweepOptions is what the flags of a sweep say.
+// sweepOptions holds the flags of a sweep.
 type sweepOptions struct {
 	input       string
 	recursive   bool

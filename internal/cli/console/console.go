@@ -1,9 +1,9 @@
-// Package console is what commands read from and write to.
+// Package console has the streams that commands read from and write to.
 package console
 
 import "io"
 
-// IO is what the program reads from and writes to.
+// IO holds the streams that the program reads from and writes to.
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer

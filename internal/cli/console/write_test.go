@@ -10,8 +10,8 @@ import (
 	"github.com/mlget/mlget/internal/cli/exit"
 )
 
-// TestCreateKeepsWhatWasThere: a report that cannot be made replaces nothing.
-func TestCreateKeepsWhatWasThere(t *testing.T) {
+// TestCreateKeepsAnExistingFile: a report that cannot be made replaces nothing.
+func TestCreateKeepsAnExistingFile(t *testing.T) {
 	failed := errors.New("no more of it")
 	name := filepath.Join(t.TempDir(), "report")
 	for _, c := range []struct {

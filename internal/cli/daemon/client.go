@@ -61,7 +61,7 @@ func (c caller) call(ctx context.Context, result any, method string, params ...a
 	return fmt.Errorf("%w at %s: %w", exit.ErrNoDaemon, strings.TrimPrefix(c.at, aria2rpc.UnixPrefix), cause(err))
 }
 
-// cause is what went wrong with a connection, without what else is known of it.
+// cause is the failure of a connection, without the operation and addresses around it.
 func cause(err error) error {
 	if system := (*os.SyscallError)(nil); errors.As(err, &system) {
 		return system.Err
@@ -119,7 +119,7 @@ func newSteerCommand(name, short, method, ofAll string) *cobra.Command {
 	return cmd
 }
 
-// added is what the flags of add say of the downloads.
+// added holds the flags of add.
 type added struct {
 	output, dir, referer, checksum string
 	headers                        []string

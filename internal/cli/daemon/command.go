@@ -26,7 +26,7 @@ import (
 	"github.com/mlget/mlget/internal/term"
 )
 
-// options is what the flags say.
+// options holds the command's flags.
 type options struct {
 	listen     string
 	secretFile string

@@ -319,8 +319,8 @@ func TestListenNeedsSecretForOthers(t *testing.T) {
 	_ = l.Close()
 }
 
-// TestSocketIsForUser: a Unix socket needs no secret, for nobody else may connect. On Windows
-// that is for the directory's access control list to say.
+// TestSocketIsForUser: a Unix socket needs no secret, since only its user may connect. On
+// Windows the directory's access control list decides.
 func TestSocketIsForUser(t *testing.T) {
 	dir, err := os.MkdirTemp("", "mlget") // whose path is short: a socket's has 108 bytes, or fewer
 	if err != nil {

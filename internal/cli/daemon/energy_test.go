@@ -46,7 +46,7 @@ func TestEnergyAddsUp(t *testing.T) {
 	}
 }
 
-// TestEnergyIsMeasuredWhileDownloading reads a battery that somebody else writes.
+// TestEnergyIsMeasuredWhileDownloading reads a battery that the test writes.
 func TestEnergyIsMeasuredWhileDownloading(t *testing.T) {
 	s, dir, sys := files(t), t.TempDir(), t.TempDir()
 	battery := filepath.Join(sys, "class", "power_supply", "BAT0")

@@ -91,7 +91,7 @@ func (r *radios) add(file event.FileID, e event.Event) {
 	}
 }
 
-// Energy is what each link of which there is a model has cost.
+// Energy is the energy of each link that has a model.
 func (r *radios) Energy() (all []aria2rpc.LinkEnergy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -71,7 +71,7 @@ and how many there are; with GIDs, only these.`,
 	return cmd
 }
 
-// status is what the daemon downloads.
+// status is the daemon's downloads.
 type status struct {
 	Links  []linkStatus `json:"links"`
 	Jobs   []jobStatus  `json:"jobs"`
@@ -79,7 +79,7 @@ type status struct {
 	Energy energyStatus `json:"energy"`
 }
 
-// energyStatus is what mlget.getEnergy has.
+// energyStatus is the result of mlget.getEnergy.
 type energyStatus struct {
 	Source      string  `json:"source,omitempty"`
 	Joules      float64 `json:"joules,string"`
@@ -209,7 +209,7 @@ func (st *status) rows() (rows []progress.Row, below []string) {
 	return append(rows, total), append(below, text)
 }
 
-// name is what a job's file is called, as far as that is known.
+// name is the name of a job's file, if known.
 func (j *jobStatus) name() string {
 	if len(j.Files) == 0 {
 		return ""

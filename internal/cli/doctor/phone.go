@@ -27,8 +27,7 @@ const (
 	firstApp = 10000
 )
 
-// phoneFacts is what decides on a phone what the program may do there, beyond the
-// facts of every system.
+// phoneFacts describes what the program may do on this phone, beyond the facts of every system.
 func phoneFacts(ctx context.Context) []fact {
 	facts := []fact{{"started", launch.Of(os.Args).String()}}
 	groups, err := os.Getgroups()

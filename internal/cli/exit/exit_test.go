@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFileHints: who cannot open a file that a flag names is told what to look at.
+// TestFileHints: an error about a flag's file comes with a hint at the cause.
 func TestFileHints(t *testing.T) {
 	for err, want := range map[error]string{
 		syscall.ENOENT: "path",

@@ -20,12 +20,12 @@ func AddGroup(f *pflag.FlagSet, heading string, add func(*pflag.FlagSet)) {
 	f.AddFlagSet(set)
 }
 
-// Detail is what the manual says of a flag beyond help's one line.
+// Detail adds to the manual's text of a flag, beyond help's one line.
 func Detail(f *pflag.FlagSet, name, text string) {
 	_ = f.SetAnnotation(name, details, []string{text}) // a test holds the manual against it
 }
 
-// Details is what Detail said of a flag, if anything.
+// Details is the text that Detail added, or "".
 func Details(f *pflag.Flag) string { return annotation(f, details) }
 
 // Heading is the heading of a flag's group; "": it has none.

@@ -43,8 +43,8 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// notOverHTTP says that text is what other programs fetch: a URL of another kind without
-// slashes, or a file that describes a download.
+// notOverHTTP refuses text that other programs fetch: a URL of another kind without slashes, or
+// a file that describes a download.
 func notOverHTTP(text string) error {
 	scheme, _, _ := strings.Cut(text, ":")
 	switch strings.ToLower(scheme) {

@@ -32,7 +32,7 @@ type answers struct {
 	err   error                  // the file's
 }
 
-// answerFacts is what -w tells of the answer at a URL.
+// answerFacts are the facts of a URL's answer that -w can print.
 type answerFacts struct {
 	contentType string
 	headers     int // lines of its header
@@ -118,7 +118,7 @@ func (a *answers) note(u *url.URL, h *http.Response) {
 	a.facts[next] = led
 }
 
-// about is what was noted of the answer at a URL without user.
+// about returns the noted facts of the answer at a URL without user.
 func (a *answers) about(effective string) answerFacts {
 	if a == nil {
 		return answerFacts{}

@@ -21,7 +21,7 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// conditionOptions is what the flags say of files that are to be left alone.
+// conditionOptions holds the flags that leave existing files alone.
 type conditionOptions struct {
 	newer     bool   // than the file that is there
 	keep      bool   // the file that is there, whatever the server has

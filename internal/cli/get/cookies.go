@@ -17,7 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/units"
 )
 
-// cookieOptions is what the flags say of cookies.
+// cookieOptions holds the flags of cookies.
 type cookieOptions struct {
 	given []string // NAME=VALUE, or the name of a file
 	load  []string // names of files
@@ -77,7 +77,7 @@ func (o *cookieOptions) jar(header http.Header) (jar *cookies.Jar, said []string
 	return jar, said, nil
 }
 
-// load reads a file of cookies. What is wrong with it is told without quoting it.
+// load reads a file of cookies. Its error does not quote the file.
 func load(jar *cookies.Jar, name string) error {
 	f, err := os.Open(name)
 	if err != nil {

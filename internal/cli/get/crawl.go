@@ -116,9 +116,8 @@ type crawler struct {
 	queue  []*index // pages that are not fetched yet
 }
 
-// run makes a job of every file of the tree; false: ctx ended. What turns out to be a
-// directory when it is fetched as a file is gone through when all else is, in the order in
-// which it was found.
+// run makes a job of every file of the tree; false: ctx ended. Files that turn out to be
+// directories are crawled when everything else is, in the order in which they were found.
 func (c *crawler) run(ctx context.Context) bool {
 	for {
 		for len(c.coming) > 0 {
@@ -261,8 +260,8 @@ func (d *doubtful) wait(ctx context.Context) ([]*engine.Job, bool) {
 	return dirs, true
 }
 
-// Ended implements engine.Ended: it takes in what came of a job. One that turned out to be a
-// directory is none of the files that failed.
+// Ended implements engine.Ended: it takes in a job's result. A job that turned out to be a
+// directory is no failed file.
 func (f *feeder) Ended(job *engine.Job, res engine.Result, err error) {
 	directory := errors.Is(err, engine.ErrDirectory)
 	if directory {

@@ -14,7 +14,7 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
-// Options is what the flags of a download say.
+// Options holds the flags of a download.
 type Options struct {
 	links       []string
 	leftOut     []string // found out at the start: links that auto does not use, as their data may cost money

@@ -24,7 +24,7 @@ func (o *Options) http() (fetch.Config, error) {
 		ConnectTimeout: o.connectTime, ResponseTimeout: o.timeout,
 		Peers:   fetch.NewPeers(),
 		NoRange: o.noRange, OnlyDigest: o.digest,
-		TLS: &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says
+		TLS: &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // as -k asks
 	}
 	switch {
 	case o.http1 && (o.http2 || o.http2Prior):
@@ -72,8 +72,8 @@ func (o *Options) http() (fetch.Config, error) {
 	return cfg, nil
 }
 
-// userinfo is what the command line says of user and password; the half that is missing
-// is netrc's, if anybody's.
+// userinfo is the user and password of the command line; a missing half comes from netrc, if it
+// has one.
 func (o *Options) userinfo() *url.Userinfo {
 	user, password, known := strings.Cut(o.user, ":")
 	switch {

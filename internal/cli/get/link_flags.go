@@ -18,7 +18,7 @@ type LinkFlags struct {
 	ipv4, ipv6 bool
 }
 
-// AddFlags defines the flags. specDetail is what the manual says of --link beyond its one line.
+// AddFlags defines the flags. specDetail is the manual's text of --link beyond its one line.
 func (l *LinkFlags) AddFlags(f *pflag.FlagSet, specDetail string) {
 	addLinkNames(f, &l.names)
 	f.StringArrayVar(&l.Specs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")

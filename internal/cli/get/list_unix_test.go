@@ -16,8 +16,9 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 )
 
-// TestListOfNobody: a pipe that nobody writes is waited for no longer than the run lasts.
-func TestListOfNobody(t *testing.T) {
+// TestListFromAPipeWithoutWriter: opening a pipe without a writer waits no longer than the run
+// lasts.
+func TestListFromAPipeWithoutWriter(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "p")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -28,7 +29,7 @@ func TestListOfNobody(t *testing.T) {
 	if code, _ := exit.Classify(err); code != exit.Interrupted || !errors.Is(err, engine.ErrInterrupted) {
 		t.Errorf("exit %d, %v", code, err)
 	}
-	both, err := os.OpenFile(pipe, os.O_RDWR, 0) // who still waits in the system goes on
+	both, err := os.OpenFile(pipe, os.O_RDWR, 0) // releases an open that still waits
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // interval between scrapes.
 const textfileEvery = 15 * time.Second
 
-// metricsOptions is what the flags say of metrics.
+// metricsOptions holds the flags of metrics.
 type metricsOptions struct {
 	listen   string
 	linger   time.Duration
@@ -32,7 +32,7 @@ type metricsOptions struct {
 	push     string
 	process  bool
 
-	// What check has made of them.
+	// Set by check.
 	address string
 	gateway metrics.Gateway
 }
@@ -150,8 +150,8 @@ func (w *metricsWatch) rewrite(ended <-chan struct{}) {
 	}
 }
 
-// finish tells the last of a run whose bus is closed, and stops. What it returns
-// is the file's error; a gateway's is a warning.
+// finish writes the last numbers of a run whose bus is closed, and stops. It returns the file's
+// error; a gateway's is a warning.
 func (w *metricsWatch) finish(ctx context.Context, warn func(text string)) error {
 	if w == nil {
 		return nil

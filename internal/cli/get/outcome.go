@@ -22,15 +22,14 @@ import (
 // maxSaid is how many files' errors are printed one by one.
 const maxSaid = 20
 
-// outcome gathers what came of the files of a run. Its methods may be called from
-// any goroutine.
+// outcome gathers the results of a run's files. Its methods may be called from any goroutine.
 type outcome struct {
 	bus      *event.Bus
 	started  time.Time
 	streamed bool     // the output takes bytes once and in order
 	leftOut  []string // links that were not used, as their data may cost money
 
-	several     bool // files: what came of one is told in detail with -v only
+	several     bool // files: details of each are shown with -v only
 	conditional bool // servers were told when they need not send a file
 
 	mu     sync.Mutex
@@ -49,8 +48,8 @@ type failure struct {
 	err error
 }
 
-// said is the error as it is printed. What is about one's own machine needs no URL,
-// where there is but one.
+// said is the error as it is printed. With a single URL, a local error (of this machine) does
+// not repeat it.
 func (f failure) said(several bool) error {
 	if f.url == nil || !several && !isWeb(f.err) {
 		return f.err
@@ -58,7 +57,7 @@ func (f failure) said(several bool) error {
 	return jobError{f.url, f.err}
 }
 
-// Ended takes in what came of a file, and tells of it.
+// Ended takes in a file's result, and reports it.
 func (r *outcome) Ended(job *engine.Job, res engine.Result, err error) {
 	if status, ok := r.unwanted(err); ok {
 		r.keepStatus(job.ID, status)

@@ -71,7 +71,7 @@ func (p *pages) close() {
 	}
 }
 
-// webPage is what is at a URL.
+// webPage is the content at a URL.
 type webPage struct {
 	at   *url.URL // after redirects
 	text []byte

@@ -18,7 +18,7 @@ import (
 // Part is the bytes [Off, End) of an object that an answer has described.
 type Part struct {
 	URL      *url.URL
-	Request  http.Header // that is sent again, but for what asks for a range
+	Request  http.Header // repeated, without the headers that ask for a range
 	Answer   http.Header // what the server said
 	Size     int64       // of the object, bytes
 	Off, End int64

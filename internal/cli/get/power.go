@@ -20,7 +20,7 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
-// powerOptions is what they say of the power and the energy of a download.
+// powerOptions holds the flags of a download's power and energy.
 type powerOptions struct {
 	sample         measure.Options
 	policy         string // of --energy
@@ -85,7 +85,7 @@ func (o *Options) Power(started time.Time) (power.Config, energy.Models, error) 
 // meter adds up what is measured, for the engine.
 type meter struct{ power.Meter }
 
-// Spent is what was spent so far.
+// Spent is the energy spent so far.
 func (m *meter) Spent() (engine.Spent, bool) {
 	s, ok := m.Meter.Spent()
 	return engine.Spent(s), ok

@@ -22,7 +22,7 @@ import (
 // probes says whether nothing is to be fetched but what servers say of files.
 func (o *Options) probes() bool { return o.head || o.spider }
 
-// probed is what a server says of a file over a link.
+// probed is a server's answer about a file over a link.
 type probed struct {
 	resp *fetch.Response
 	err  error
@@ -111,7 +111,7 @@ func (l pageLink) head(ctx context.Context, u *url.URL) probed {
 	return probed{resp, err}
 }
 
-// String is what a person is told of it.
+// String is the answer as shown to the user.
 func (p probed) String() string {
 	if p.err != nil {
 		return p.err.Error()

@@ -17,9 +17,9 @@ const (
 	calmOver = 3 * time.Second
 )
 
-// processors decides on how many processors goroutines run. What a link brings keeps a
-// fraction of one busy, and each wake-up has Go's runtime start a thread on every other one to
-// see whether there is work for it, too: half of the context switches of a download.
+// processors chooses how many processors goroutines run on. A link's bytes keep a fraction of
+// one busy, and each wake-up makes Go's runtime start a thread on every other one to look for
+// work: half of a download's context switches.
 type processors struct {
 	many  bool
 	since time.Duration // when the present measurement began

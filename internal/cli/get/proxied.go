@@ -22,7 +22,7 @@ import (
 // proxyHint says what proxies may be.
 const proxyHint = "-x [http|https|socks5|socks5h|socks4a]://[USER:PASSWORD@]HOST:PORT; so do http_proxy, https_proxy and all_proxy; no_proxy=HOST does without"
 
-// proxyOptions is what the flags say of proxies.
+// proxyOptions holds the flags of proxies.
 type proxyOptions struct {
 	url   *string // nil: as the environment says
 	not   *string // hosts; nil: as the environment says

@@ -27,7 +27,7 @@ import (
 // maxData bounds what is sent with a request: it is kept in memory.
 const maxData = 64 << 20
 
-// requestOptions is what the flags say of requests beyond GET, and of whom they are made.
+// requestOptions holds the flags of requests beyond GET, and of the client's identity.
 type requestOptions struct {
 	method   string
 	data     []byte // nil: none
@@ -165,7 +165,7 @@ func (o *requestOptions) addEncoded(text string) error {
 	return o.add([]byte(name + url.QueryEscape(content)))
 }
 
-// addQuery puts the data behind a URL, with -G. What cannot stand there is percent-encoded.
+// addQuery appends the data to a URL as its query, with -G, percent-encoded where necessary.
 func (o *requestOptions) addQuery(u *url.URL) {
 	if !o.inQuery || o.data == nil {
 		return
@@ -240,8 +240,8 @@ func (o *requestOptions) apply(cfg *fetch.Config) error {
 	return o.identify(cfg.TLS)
 }
 
-// allowed reads curl's list of protocols: words that are added, taken away (-) or stand alone
-// (=). Of those only http and https are known.
+// allowed reads curl's list of protocols: words that are added, removed (-) or stand alone (=).
+// Only http and https are known.
 func allowed(list string) (schemes []string) {
 	is := map[string]bool{"http": true, "https": true}
 	for word := range strings.SplitSeq(list, ",") {

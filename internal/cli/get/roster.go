@@ -271,7 +271,7 @@ func (r *roster) joinAll(info link.Info) {
 	}
 }
 
-// spec is what the flags say of a link.
+// spec is a link's description by the flags.
 func (r *roster) spec(m *member) link.Spec {
 	if m.own != "" {
 		return r.plans.specs[m.own]

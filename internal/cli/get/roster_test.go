@@ -182,7 +182,7 @@ func TestRosterWaitsForAllOfALink(t *testing.T) {
 }
 
 // A link that may not work joins when nothing more is heard of it, if it was named.
-func TestRosterTakesANamedLinkWithADoubt(t *testing.T) {
+func TestRosterAdmitsANamedLinkWithAWarning(t *testing.T) {
 	for name, links := range map[string][]string{"wlan0": {"wlan0", "rmnet0"}, "": nil} {
 		synctest.Test(t, func(t *testing.T) {
 			a := follow(t, options(links...), lte)
@@ -197,7 +197,7 @@ func TestRosterTakesANamedLinkWithADoubt(t *testing.T) {
 	}
 }
 
-func TestRosterTakesWhatWouldHaveBeenChosen(t *testing.T) {
+func TestRosterAdmitsLinksThatAutoWouldChoose(t *testing.T) {
 	named := wifi("wlan0", 3, "10.1.0.2/24")
 	other := wifi("eth1", 4, "10.3.0.2/24")
 	bridge := wifi("br0", 5, "10.4.0.2/24")
@@ -272,7 +272,7 @@ func TestRosterRenews(t *testing.T) {
 }
 
 // Name servers are written down without a word from the kernel.
-func TestRosterLooksOnceMore(t *testing.T) {
+func TestRosterChecksAgainAfterAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := wifi("wlan0", 3, "10.1.0.2/24")
 		a := follow(t, options("wlan0", "rmnet0"), lte)
@@ -337,9 +337,9 @@ func metered(i link.Info, tech link.Tech) link.Info {
 	return link.Apply([]link.Info{i}, nil)[0]
 }
 
-// A download that nobody gave a metered link to does not go on over one, whatever
-// becomes of the others.
-func TestRosterSpendsNothing(t *testing.T) {
+// A download that was given no metered link does not go on over one, whatever becomes of the
+// others.
+func TestRosterAdmitsNoUnnamedMeteredLink(t *testing.T) {
 	home, modem := wifi("wlan0", 3, "10.1.0.2/24"), metered(lte, link.TechLTE)
 	joins := []string{"wlan0 returned", "rmnet0 joins, 0, 0"}
 	for _, tc := range []struct {
@@ -375,7 +375,7 @@ func TestRosterKeepsTheOnlyLink(t *testing.T) {
 
 // A link that becomes metered, as when a laptop goes over to a phone's Wi-Fi,
 // carries nothing from then on, until it is free again.
-func TestRosterBarsWhatBecomesMetered(t *testing.T) {
+func TestRosterBarsALinkThatBecomesMetered(t *testing.T) {
 	for _, tc := range []struct {
 		links  []string
 		barred bool

@@ -324,7 +324,7 @@ func runEnded(started time.Time, err error, totals []event.LinkTotals) event.Run
 // from a pipe cannot be called back while nothing comes; it ends with the process.
 const feederEnd = 200 * time.Millisecond
 
-// download does what there is to do and tells result what came of each file.
+// download runs the task and passes each file's result to result.
 func (o *Options) download(
 	ctx context.Context, cfg engine.Config, links []*engine.Link, pages *pages, t *task, result *outcome,
 	warn func(important bool, text string),

@@ -15,7 +15,7 @@ import (
 	"github.com/mlget/mlget/internal/configfile"
 )
 
-// settings is what the flags say of files of options.
+// settings holds the flags of configuration files.
 type settings struct {
 	files []string
 	none  bool // the user's own file is not read

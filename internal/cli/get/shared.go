@@ -201,7 +201,7 @@ func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target st
 	return end.result, end.err
 }
 
-// ending is what came of a batch's only file.
+// ending is the result of a batch's only file.
 type ending struct {
 	result engine.Result
 	err    error

@@ -17,7 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/link"
 )
 
-// task is what a run is to download: one object, or several.
+// task is the set of objects that a run downloads.
 type task struct {
 	one   *engine.Job // nil: several
 	urls  []*url.URL  // of the command line
@@ -40,9 +40,8 @@ func (t *task) files() int {
 	return len(t.urls)
 }
 
-// here says whether all URLs name this machine itself, or go through a proxy on it, or
-// to places on it. Of a
-// list that comes through a pipe the first URL stands for all.
+// here says whether all URLs name this machine itself, or go through a proxy on it, or to
+// places on it. The first URL decides for a list that comes through a pipe.
 func (t *task) here(ctx context.Context, ask fetch.Proxies, places *fetch.Addresses) bool {
 	local := func(u *url.URL) bool {
 		if p, err := ask.For(u); err == nil && p != nil {

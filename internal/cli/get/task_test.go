@@ -16,7 +16,7 @@ import (
 
 // Only where all URLs are known and lead to this machine may the loopback link stand
 // for auto: what a list or a server names later must not.
-func TestHere(t *testing.T) {
+func TestURLsOfThisMachine(t *testing.T) {
 	urls := func(texts ...string) (all []*url.URL) {
 		for _, text := range texts {
 			u, err := flags.ParseURL(text)

@@ -9,9 +9,9 @@ import (
 	"github.com/mlget/mlget/internal/terms"
 )
 
-// termsOf are the terms on which a link is used: what the flags say of it, and
-// the model of its kind of radio. What the user calls a backup is a costly link,
-// and what he calls primary is none, whatever its kind.
+// termsOf are the terms on which a link is used, from its flags and the model of its kind of
+// radio. A link with role=backup is costly, and one with role=primary is not, whatever its
+// kind.
 func termsOf(l *link.Link, models energy.Models) engine.Terms {
 	spec := l.Spec()
 	t := engine.Terms{Bandwidth: spec.Bandwidth, Rate: spec.Rate}

@@ -19,7 +19,7 @@ import (
 	"github.com/mlget/mlget/internal/robots"
 )
 
-// treeOptions is what the flags say of what -r fetches.
+// treeOptions holds the flags of -r.
 type treeOptions struct {
 	level          depth
 	accept, reject []string
@@ -74,7 +74,7 @@ func (d *depth) Set(text string) error {
 	return nil
 }
 
-// filter is what the flags say of the files that are wanted.
+// filter is the choice of files by the flags.
 func (o *treeOptions) filter() (*joblist.Filter, error) {
 	f := &joblist.Filter{Accept: o.accept, Reject: o.reject, Level: o.level.n, Flat: o.flat, Cut: o.cut.given, CutDirs: o.cut.n}
 	if err := f.Check(); err != nil {
@@ -159,7 +159,7 @@ func (r *rules) of(u *url.URL) bool {
 	return r == nil || r.at.Scheme == u.Scheme && strings.EqualFold(r.at.Host, u.Host)
 }
 
-// allowed is what of a page may be fetched.
+// allowed is the part of all that robots.txt allows.
 func (r *rules) allowed(all []joblist.Found) []joblist.Found {
 	if r == nil {
 		return all

@@ -20,7 +20,7 @@ import (
 // maxFormat is how long a --write-out format in a file may be, in bytes.
 const maxFormat = 1 << 20
 
-// writeOut is what --write-out prints: for each file, when all are over.
+// writeOut is the output of --write-out: for each file, after the last has ended.
 type writeOut struct {
 	parts   []formatPart
 	facts   map[event.FileID]*fileFacts
@@ -28,7 +28,7 @@ type writeOut struct {
 	upload  int64    // bytes of the body that goes with the request
 }
 
-// fileFacts is what the report does not tell of a file.
+// fileFacts are facts of a file that the report does not have.
 type fileFacts struct {
 	started   scheduler.Time
 	firstByte scheduler.Time // 0: none came

@@ -10,7 +10,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/exit"
 )
 
-// What inContext has taken of the command line.
+// The part of the command line that inContext has used.
 const (
 	tookNothing = iota
 	tookLetter
@@ -20,12 +20,11 @@ const (
 // size is a number of bytes as wget, curl and aria2 write it.
 var size = regexp.MustCompile(`^[0-9]+[KMGkmg]$`) //nolint:gochecknoglobals // compiled once
 
-// byteRange is what curl's -r takes.
+// byteRange is the value of curl's -r.
 var byteRange = regexp.MustCompile(`^([0-9]+-[0-9]*|-[0-9]+)(,[0-9-]+)*$`) //nolint:gochecknoglobals // compiled once
 
-// inContext decides of a letter that means different things in wget, curl and aria2 by
-// what stands beside it: words are what it becomes. value is what is attached to it, or
-// the word behind it.
+// inContext resolves a letter that means different things in wget, curl and aria2 by the words
+// beside it: words is its translation. value is attached to the letter, or the word after it.
 func (l *commandLine) inContext(letter, group, value string, attached bool) (words []string, took int, err error) {
 	refuse := func(what, hint string) ([]string, int, error) {
 		return nil, tookNothing, exit.UsageError{Err: errors.New("-" + letter + " " + what), Hint: hint}
@@ -116,7 +115,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 	return nil, tookNothing, nil
 }
 
-// parallelism is what aria2's number of connections becomes.
+// parallelism translates aria2's number of connections.
 func (l *commandLine) parallelism(n string) []string {
 	if n == "1" {
 		return []string{"--parallelism", "1"}

@@ -161,7 +161,7 @@ func (l *commandLine) own(f *pflag.Flag, word, name, value string, attached bool
 	return nil
 }
 
-// progressOf is what wget's --progress is here.
+// progressOf translates wget's --progress.
 func progressOf(value string) (kind string, ok bool) {
 	kind, _, _ = strings.Cut(value, ":")
 	switch {

@@ -23,7 +23,7 @@ import (
 // sysfs is where the kernel tells of the machine.
 const sysfs = "/sys"
 
-// Options is what the flags say of measuring power.
+// Options holds the flags of measuring power.
 type Options struct {
 	Source   string
 	Interval time.Duration
@@ -68,7 +68,7 @@ func (o *Options) Config(bus *event.Bus, started time.Time) (power.Config, error
 	return cfg, nil
 }
 
-// Here is what power can be measured with on this machine, without any flags.
+// Here lists this machine's sources of power readings, without any flags.
 func Here(ctx context.Context) []power.Finding {
 	return power.Survey(ctx, power.Config{Source: power.Auto, Sysfs: sysfs, Prefix: os.Getenv("PREFIX"), Launch: launch.Of(os.Args), Bus: &event.Bus{}})
 }

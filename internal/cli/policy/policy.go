@@ -55,8 +55,8 @@ func Start(algorithm string, padding float64, stderr io.Writer) (*execpolicy.Pro
 	return p, nil
 }
 
-// Watch has warn told when the program is not asked any more. The function that it
-// gives ends the program, and says what came of its answers.
+// Watch calls warn when the program is not asked any more. The returned function ends the
+// program, and returns the counts of its answers.
 func Watch(p *execpolicy.Program, warn func(important bool, text string)) (end func() *event.PolicyTotals) {
 	if p == nil {
 		return func() *event.PolicyTotals { return nil }

@@ -35,7 +35,7 @@ import (
 // up, and a battery's gauge is late.
 const stressPart = 5
 
-// stressOptions is what the flags say of the stress test (skjolden, 7.1).
+// stressOptions holds the flags of the stress test (skjolden, 7.1).
 type stressOptions struct {
 	url    string
 	links  []string
@@ -44,8 +44,8 @@ type stressOptions struct {
 	extra  []string // flags of its downloads
 }
 
-// stress is what the device draws at rest, with each link saturated, with all of
-// them, with the processor at work, and with all that together.
+// stress is the device's power at rest, with each link saturated, with all links, with the
+// processor at work, and with all of it.
 type stress struct {
 	Source          string        `json:"source"`
 	IntervalSeconds float64       `json:"interval_seconds"`
@@ -119,7 +119,7 @@ func (r *readings) fed() bool {
 	return slices.ContainsFunc(r.all, func(p event.Power) bool { return p.External })
 }
 
-// stressPower runs the test and prints what came of it.
+// stressPower runs the test and prints its results.
 func stressPower(ctx context.Context, cfg power.Config, o *stressOptions, stdio console.IO) error {
 	if _, err := flags.ParseURL(o.url); err != nil {
 		return err

@@ -19,7 +19,7 @@ func Version() string {
 	return Release
 }
 
-// Build is what the program is and what it was built for.
+// Build is the program's version and target.
 type Build struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

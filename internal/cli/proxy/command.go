@@ -35,7 +35,7 @@ const (
 	affinityNone = "none"
 )
 
-// options is what the flags say.
+// options holds the command's flags.
 type options struct {
 	listen    string
 	allow     []string
@@ -108,7 +108,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
 }
 
-// reread is what the command line, in f, and the file of options say now.
+// reread reads the command line, in f, and the configuration file again.
 func (o *options) reread(given *pflag.FlagSet) (*options, error) {
 	now, f := new(options), pflag.NewFlagSet(Name, pflag.ContinueOnError)
 	now.addFlags(f)

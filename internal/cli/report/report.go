@@ -28,7 +28,7 @@ import (
 // maxFaults is how many files that are no runs are named.
 const maxFaults = 20
 
-// reportOptions is what the flags of a report say.
+// reportOptions holds the flags of a report.
 type reportOptions struct {
 	output    string
 	figures   []string
@@ -154,7 +154,7 @@ func (o *reportOptions) write(s *study.Study, out io.Writer) error {
 	return WritePage(o.output, s, o.page())
 }
 
-// page is what the flags say of figures.
+// page returns the figures' options by the flags.
 func (o *reportOptions) page() page.Options {
 	return page.Options{Figures: o.figures, Title: o.title, XLimits: o.xlim.limits, YLimits: o.ylim.limits, FontSize: o.fontSize}
 }
@@ -196,7 +196,7 @@ func (l *limitsFlag) String() string {
 	return fmt.Sprintf("%g:%g", l.limits.Low, l.limits.High)
 }
 
-// Type is what help calls its value.
+// Type is the name of its value in help.
 func (*limitsFlag) Type() string { return "LOW:HIGH" }
 
 // Set reads it.

@@ -12,8 +12,8 @@ import (
 	"github.com/mlget/mlget/internal/units"
 )
 
-// cell is what one combination of scenario and settings has come to: its runs,
-// which differ in their seeds only. There is at least one.
+// cell is the result of one combination of scenario and settings: its runs, which differ in
+// their seeds only. There is at least one.
 type cell []sim.Result
 
 // repeat makes the runs of a cell. what names it, for an error.
@@ -88,7 +88,7 @@ func (c cell) shares() string {
 	return strings.Join(parts, ", ")
 }
 
-// shareOf is what the i-th link brought of the object, in percent.
+// shareOf is the i-th link's share of the object, in percent.
 func shareOf(i int) func(*sim.Result) float64 {
 	return func(r *sim.Result) float64 { return 100 * float64(r.Links[i].Bytes) / float64(r.SizeBytes) }
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// simulateEnergy is what the flags of a rehearsal say of energy.
+// simulateEnergy holds a rehearsal's flags of energy.
 type simulateEnergy struct {
 	modes   []string
 	radios  []string

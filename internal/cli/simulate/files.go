@@ -24,13 +24,13 @@ import (
 const (
 	// untuned is the mode in which the scheduler is told of no plan.
 	untuned = "untuned"
-	// filesAlgorithm is what jobs of many files are rehearsed with.
+	// filesAlgorithm is the algorithm of rehearsed jobs of many files.
 	filesAlgorithm = "3"
 	// mostFiles is how many files a rehearsal may have.
 	mostFiles = 1_000_000
 )
 
-// simulateFiles is what the flags of a rehearsal say of many files.
+// simulateFiles holds a rehearsal's flags of many files.
 type simulateFiles struct {
 	sets   []string
 	modes  []string
@@ -48,8 +48,8 @@ func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.doc, "many-doc", false, "rehearse jobs of many files: docs/measured/many-files-sim.md")
 }
 
-// batch is a set of files as the flags name it. What is made up from a range of
-// sizes hangs on the seed alone.
+// batch is a set of files as the flags name it. Sizes drawn from a range depend on the seed
+// alone.
 func (o *simulateFiles) batch(text string, seed uint64) (*sim.Batch, error) {
 	b := &sim.Batch{Name: text, Known: o.known}
 	number, span, ranged := strings.Cut(text, "@")

@@ -33,7 +33,7 @@ const (
 	jobPrefix    = "files:"
 )
 
-// simulateOptions is what the flags of a rehearsal say.
+// simulateOptions holds the flags of a rehearsal.
 type simulateOptions struct {
 	scenarios   []string
 	algorithms  []string

@@ -76,7 +76,7 @@ func (c *call) enter(r *recorder, tid int) (bool, error) {
 	return true, err
 }
 
-// path is what a call's argument names.
+// path is the path that a call's argument names.
 func (r *recorder) path(tid int, dir int32, at uint64) (string, error) {
 	var name []byte
 	for b := make([]byte, 64); ; at += uint64(len(b)) {

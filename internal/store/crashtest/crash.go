@@ -240,7 +240,7 @@ func reachable(names map[string]Object, name string) bool {
 	return true
 }
 
-// content is what a file may hold.
+// content is a possible content of a file.
 func (c *crash) content(obj Object) []byte {
 	data := slices.Clone(c.log.content[obj])
 	// How much of what was not synced has reached the disk: all, nothing, or some.

@@ -13,7 +13,7 @@ import (
 // they came to exist.
 type Object int
 
-// Kind is what a call asks for.
+// Kind is the kind of a call.
 type Kind uint8
 
 // The calls that change something, or make changes durable. The others are of no
@@ -67,7 +67,7 @@ func (o Op) String() string {
 	return s
 }
 
-// Log is what a program asked of a directory.
+// Log is a program's calls on a directory.
 type Log struct {
 	Ops     []Op
 	Moments int // how many there are; a crash can be before each, and after the last

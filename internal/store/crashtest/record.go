@@ -8,7 +8,7 @@ import (
 // MarkPath is where the words of a Mark follow.
 const MarkPath = "/mlget-crashtest/"
 
-// Program is what to run, and where.
+// Program is the program to run, and its directory.
 type Program struct {
 	Root string   // the directory that is watched, and in which it runs; absolute, without symbolic links
 	Path string   // of the program
@@ -30,8 +30,7 @@ type Calls uint8
 const (
 	// Growing calls need room. They fail on a full disk, or by a quota.
 	Growing Calls = iota
-	// Changing are all that change something. Of a file system that has become
-	// read-only.
+	// Changing calls change something. They fail on a file system that has become read-only.
 	Changing
 	// Syncing calls make changes durable. They fail when the disk is gone.
 	Syncing

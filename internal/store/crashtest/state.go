@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// State is what is found in a directory after a crash.
+// State is a directory's content after a crash.
 type State struct {
 	dirs  []string // sorted
 	files map[string][]byte
@@ -34,8 +34,8 @@ func (s State) Write(dir string) error {
 	return nil
 }
 
-// File is what is in the file of that slash-separated name, and whether it is there.
-// It must not be changed.
+// File returns the content of the file of that slash-separated name, and whether it exists. The
+// content must not be changed.
 func (s State) File(name string) ([]byte, bool) {
 	data, ok := s.files[name]
 	return data, ok
