@@ -5,20 +5,10 @@ import (
 	"slices"
 )
 
-func (c *Core) sized() bool {
-	if c.batch != nil {
-		return c.batch.freeMap.told
-	}
-	return c.ledger.size != unsized
-}
+func (c *Core) sized() bool { return c.freeMap.told }
 
-// total is how many bytes there are to fetch in all, as far as one knows.
-func (c *Core) total() int64 {
-	if c.batch != nil {
-		return c.batch.received + c.left()
-	}
-	return c.ledger.size - c.had
-}
+// total is how many bytes there are to fetch in all, as far as is known.
+func (c *Core) total() int64 { return c.freeMap.received + c.left() }
 
 // left is how many bytes have not been received.
 func (c *Core) left() int64 {
@@ -31,12 +21,7 @@ func (c *Core) left() int64 {
 
 // free is how many bytes nobody was asked for, those that are still to be Added
 // included.
-func (c *Core) free() int64 {
-	if c.batch != nil {
-		return c.batch.freeMap.bytes() + c.batch.freeMap.more()
-	}
-	return c.ledger.bytes()
-}
+func (c *Core) free() int64 { return c.freeMap.bytes() + c.freeMap.more() }
 
 // bdp is how many bytes the link has on the way at its present rate: while it owes fewer, it
 // was not asked for all it can carry.
@@ -55,7 +40,7 @@ func (c *Core) Size() int64 {
 	case c.batch != nil:
 		return c.total()
 	}
-	return c.ledger.size
+	return c.freeMap.end
 }
 
 // Rate is the link's present throughput in bytes per second; 0 while unknown.
@@ -80,18 +65,15 @@ func (c *Core) Done(dst []Range) []Range {
 	if c.batch != nil {
 		return dst
 	}
-	missing := make([]Range, 0, len(c.ledger.free)+len(c.flight.chunks))
-	missing = c.flight.rests(Range{End: c.ledger.size}, append(missing, c.ledger.free...))
-	sortRanges(missing)
 	at := int64(0)
-	for _, m := range missing {
+	for _, m := range c.Missing(Range{End: c.freeMap.end}, nil) {
 		if m.Off > at {
 			dst = append(dst, Range{at, m.Off})
 		}
 		at = m.End
 	}
-	if at < c.ledger.size {
-		dst = append(dst, Range{at, c.ledger.size})
+	if at < c.freeMap.end {
+		dst = append(dst, Range{at, c.freeMap.end})
 	}
 	return dst
 }
@@ -105,45 +87,22 @@ func (c *Core) Prefix() int64 {
 	if c.batch != nil {
 		return 0
 	}
-	n := c.ledger.size
-	if len(c.ledger.free) > 0 {
-		n = c.ledger.free[0].Off
-	}
-	return c.flight.head(n)
+	return c.flight.head(c.freeMap.head())
 }
 
 // exhausted says whether there is nothing left that could be asked for.
-func (c *Core) exhausted() bool {
-	if c.batch != nil {
-		return c.batch.freeMap.last() && c.batch.freeMap.empty()
-	}
-	return c.sized() && len(c.ledger.free) == 0
-}
+func (c *Core) exhausted() bool { return c.freeMap.last() && c.freeMap.empty() }
 
 // Free is how many bytes are wanted that nobody was asked for. In a batch those
 // that are Expected do not count, and a Guess counts as what files of an unknown
 // size have turned out to have so far.
-func (c *Core) Free() int64 {
-	if c.batch != nil {
-		return c.batch.freeMap.bytes()
-	}
-	return c.ledger.bytes()
-}
+func (c *Core) Free() int64 { return c.freeMap.bytes() }
 
 // Missing appends what of r is wanted and has not been received to dst, sorted and
 // joined. What was Voided is not wanted.
 func (c *Core) Missing(r Range, dst []Range) []Range {
 	first := len(dst)
-	if c.batch != nil {
-		dst = c.batch.freeMap.missing(r, dst)
-	} else {
-		for _, f := range c.ledger.free {
-			if f = f.within(r); !f.Empty() {
-				dst = append(dst, f)
-			}
-		}
-	}
-	dst = c.flight.rests(r, dst)
+	dst = c.flight.rests(r, c.freeMap.missing(r, dst))
 	sortRanges(dst[first:])
 	n := first
 	for _, m := range dst[first:] {

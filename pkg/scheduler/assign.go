@@ -150,7 +150,7 @@ func (l *link) opening(s StreamID) float64 {
 
 // request gives a link free bytes, as many as the policy says.
 func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
-	if len(c.ledger.free) == 0 {
+	if c.freeMap.empty() {
 		return out
 	}
 	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
@@ -163,7 +163,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 // goOn has the first link that may begin where all have declined: with nothing in flight,
 // somebody must go on.
 func (c *Core) goOn(out []Action) []Action {
-	if len(c.flight.chunks) > 0 || len(c.ledger.free) == 0 {
+	if len(c.flight.chunks) > 0 || c.freeMap.empty() {
 		return out
 	}
 	for id := range LinkID(len(c.links)) {
@@ -188,21 +188,20 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	// A remainder that is not worth a request of its own goes along.
 	least := c.links[id].atLeast(c.cfg.minRequest())
 	size = max(size, least)
-	if free := c.ledger.free[0].Len(); free-size < least {
+	if free := c.freeMap.open[0].live()[0].Len(); free-size < least {
 		size = free
 	}
 	size = min(size, c.most(id))
 	if c.cfg.Window > 0 {
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
-	r := c.ledger.take(size, c.limit())
-	return c.start(id, stream, r, out)
+	return c.startPart(id, stream, 0, c.freeMap.takeFirst(size, c.limit()), out)
 }
 
 // limit is from where on nobody is asked for bytes. What a link was told of the end says
 // nothing if nobody else is at work.
 func (c *Core) limit() int64 {
-	limit := c.ledger.size
+	limit := c.freeMap.end
 	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
 		limit = c.drained + w
 	}

@@ -60,5 +60,10 @@ func (c *Core) shrunk(i int, out []Action) []Action {
 	return c.withdraw(i, out) // do not wait for the end of what is complete
 }
 
+// part is what of a request's file r is, to be made free again.
+func (c *chunk) part(r Range) part {
+	return part{Range: r, piece: c.piece, slot: c.slot, guess: c.guess}
+}
+
 // rest is what a request has not received.
 func (c *chunk) rest() Range { return Range{c.rng.Off + c.got, c.rng.End} }

@@ -43,13 +43,11 @@ type link struct {
 	scale   scale
 }
 
-// Core is a run's scheduler: the ledger of what is missing, and what each link
-// is doing about it.
+// Core is a run's scheduler: what is missing, and what each link is doing about it.
 type Core struct {
 	cfg       Config
-	ledger    ledger
+	freeMap   freeMap
 	batch     *batch // nil: one file
-	had       int64  // bytes that were there at the beginning
 	flight    flight
 	links     linkList
 	now       Time
@@ -78,12 +76,8 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{
 		cfg:    cfg,
 		sole:   sole,
-		ledger: newLedger(cfg.Size, cfg.Have),
 		flight: newFlight((maxQueued + MaxStreams) * cfg.Links),
 		links:  make(linkList, cfg.Links),
-	}
-	for _, r := range cfg.Have {
-		c.had += r.Len()
 	}
 	for i := range c.links {
 		c.links[i].health.slowSince = Never
@@ -91,7 +85,9 @@ func New(cfg Config) (*Core, error) {
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
 	if cfg.Batch {
-		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
+		c.batch = newBatch(cfg.Links, &c.freeMap)
+	} else {
+		c.freeMap = newFreeMap(cfg.Size, cfg.Have)
 	}
 	return c, nil
 }
@@ -257,9 +253,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.health.inVain = 0
 		late := c.now - l.expected(ch) - l.turnTime() - l.rtt.known()
 		ch.got = got
-		if c.batch != nil {
-			c.came(ch, fresh)
-		}
+		c.came(ch, fresh)
 		if !ch.copy {
 			l.load.owe(ch.stream, -fresh)
 		}
@@ -359,11 +353,8 @@ func (c *Core) end(i int, out []Action) []Action {
 	} else {
 		l.load.owe(ch.stream, -ch.left())
 		l.load.assigned -= ch.left()
-		c.ledger.give(ch.rest())
 	}
-	if c.batch != nil {
-		c.restore(&ch)
-	}
+	c.restore(&ch)
 	return c.unpair(&ch, out)
 }
 
@@ -439,9 +430,10 @@ func (c *Core) resize(size int64, out []Action) []Action {
 			c.copied -= cut
 		} else {
 			c.shorten(ch, cut)
+			c.freeMap.settle(ch.slot, cut, 0)
 		}
 		out = c.shrunk(i, out)
 	}
-	c.ledger.resize(size)
+	c.freeMap.resize(size)
 	return c.duplicateRemainder(out)
 }

@@ -6,7 +6,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	if size <= 0 && len(c.flight.chunks) > 0 {
 		return 0 // with nothing in flight, somebody must go on
 	}
-	whole, likely := p.Len(), c.batch.freeMap.likely(p)
+	whole, likely := p.Len(), c.freeMap.likely(p)
 	spare := c.spare(id, stream)
 	if spare <= 0 && c.links[id].load.queues[stream].requests > 0 {
 		return 0 // another will be there sooner
@@ -20,7 +20,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}
-	if p.guess && c.batch.freeMap.typicalCount == 0 && c.batch.files == 0 && !without("first-unknown") {
+	if p.guess && c.freeMap.typicalCount == 0 && c.batch.files == 0 && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
 	if p.guess && size < whole && c.tooBusyToLearn(id, stream) {

@@ -235,7 +235,7 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Actio
 	if i < 0 {
 		return out
 	}
-	s := &c.batch.freeMap
+	s := c.batch.freeMap
 	p := &s.freeList(k, fresh).live()[i]
 	n := min(probe, p.Len())
 	if !c.links[id].health.banned {
@@ -249,9 +249,12 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Actio
 
 // startPart asks for a part that was taken.
 func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
+	if p.Empty() {
+		return out
+	}
 	out = c.start(id, stream, p.Range, out)
 	ch := c.flight.latest()
 	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
-	c.doubt(ch, p.Len()-c.batch.freeMap.likely(&p))
+	c.doubt(ch, p.Len()-c.freeMap.likely(&p))
 	return out
 }

@@ -2,7 +2,7 @@ package scheduler
 
 // At the end of a download an idle stream may fetch what is left of a small request that is still
 // under way; the first of the two to have it wins (ALGORITHMS, Tail). The duplicate is counted
-// nowhere until it has won or its original has failed, so that the ledger stays exact.
+// nowhere until it has won or its original has failed, so that what is free stays exact.
 const (
 	// duplicateRequests is how many least requests a rest may be large to be fetched twice, or to
 	// be taken whole from a victim. Chosen by hand.
@@ -70,8 +70,8 @@ func (c *Core) duplicate(thief LinkID, stream StreamID, ch *chunk, out []Action)
 	out = c.start(thief, stream, rest, out)
 	copied := c.flight.latest()
 	copied.duplicate, copied.copy = original, true
+	c.adopt(copied, &c.flight.chunks[c.flight.find(original)])
 	if c.batch != nil {
-		c.adopt(copied, &c.flight.chunks[c.flight.find(original)])
 		c.batch.states[thief].copying |= 1 << stream
 	}
 	l := &c.links[thief]
@@ -111,11 +111,9 @@ func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
 	}
 	a.Range.End = ch.rng.Off
 	l.load.owe(loser.stream, -loser.left())
-	if c.batch != nil {
-		c.sure(loser)
-		c.batch.received += loser.left() - ch.left()
-		c.batch.freeMap.settle(loser.slot, loser.left()-ch.left(), 0)
-	}
+	c.sure(loser)
+	c.freeMap.received += loser.left() - ch.left()
+	c.freeMap.settle(loser.slot, loser.left()-ch.left(), 0)
 	l.load.assigned -= loser.rng.Len() - kept
 	w.load.assigned += ch.rng.Len()
 	w.load.owe(ch.stream, ch.left()) // nothing, if it was finished in truth

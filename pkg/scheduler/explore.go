@@ -257,11 +257,11 @@ func (s *streams) worthExploring(now Time, l *link, t task) bool {
 func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	stream := l.streams.most
-	if l.load.queues[stream].requests > 0 || len(c.ledger.free) == 0 {
+	if l.load.queues[stream].requests > 0 || c.batch != nil || c.freeMap.empty() {
 		return out
 	}
 	before := len(out)
-	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.most(id)), c.ledger.size), out); len(out) > before {
+	if out = c.startPart(id, stream, 0, c.freeMap.takeFirst(min(probeSize, c.most(id)), c.freeMap.end), out); len(out) > before {
 		l.streams.explore.begin(handshaking, c.now, l)
 		l.streams.explore.chunk = c.flight.next - 1
 	}

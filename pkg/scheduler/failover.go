@@ -212,9 +212,9 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.requestPiece(id, 0, size, out)
 	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
-		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
-	} else if len(c.ledger.free) > 0 {
-		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
+		out = c.startPart(id, 0, 0, c.freeMap.takeLast(size, c.limit()), out)
+	} else if !c.freeMap.empty() {
+		out = c.startPart(id, 0, 0, c.freeMap.takeFirst(size, c.limit()), out)
 	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		v.eta(victim, &o)

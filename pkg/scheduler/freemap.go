@@ -11,6 +11,8 @@ const (
 	// unforeseen stands for what is still to come before anybody has said how much:
 	// more than a run carries.
 	unforeseen = int64(1) << 44
+	// unsized stands for the size of an object while the server has not told it.
+	unsized = int64(1) << 62
 	// noSlot is no file's place in freeMap.files.
 	noSlot int32 = -1
 )
@@ -110,9 +112,11 @@ type begun struct {
 	owed   int64 // bytes of its pieces in progress that have not been received
 }
 
-// freeMap is what is free of a batch.
+// freeMap knows which bytes nobody has and nobody was asked for. One object is a single piece that
+// is in progress from the beginning.
 type freeMap struct {
-	end       int64                // where the last piece ends
+	end       int64                // where the last piece ends; unsized while one object's size is unknown
+	received  int64                // bytes, each counted once
 	fresh     [MaxClasses]freeList // of pieces that nobody was asked for
 	open      [MaxClasses]freeList // of pieces in progress
 	files     []begun              // by slot
@@ -130,6 +134,63 @@ type freeMap struct {
 	skipped      int64 // bytes of their pieces before them
 	typical      float64
 	typicalCount int
+}
+
+// newFreeMap is the map of one object, of which the ranges have are there.
+func newFreeMap(size int64, have []Range) freeMap {
+	s := freeMap{end: size, told: size >= 0}
+	if !s.told {
+		s.end = unsized
+	}
+	s.open[0].parts = make([]part, 0, 64)
+	s.begin(0)
+	at := int64(0)
+	put := func(end int64) {
+		if r := (Range{at, min(end, s.end)}); !r.Empty() {
+			s.files[0].owed += r.Len()
+			s.open[0].put(part{Range: r, piece: Range{End: s.end}})
+		}
+	}
+	for _, h := range have {
+		put(h.Off)
+		at = max(at, h.End)
+	}
+	put(s.end)
+	return s
+}
+
+// resize sets the size of one object, once it is known, and forgets what lies beyond it.
+func (s *freeMap) resize(size int64) {
+	s.cut(Range{size, s.end})
+	s.end, s.told = size, true
+}
+
+// takeFirst takes the first free bytes of one object, n at most, none of them at limit or beyond;
+// there may be none.
+func (s *freeMap) takeFirst(n, limit int64) part {
+	if n = min(n, limit-s.head()); n <= 0 || s.open[0].empty() {
+		return part{}
+	}
+	return s.take(0, false, 0, n)
+}
+
+// takeLast takes the last n free bytes of one object before limit that lie together, or as many as
+// lie there; there may be none.
+func (s *freeMap) takeLast(n, limit int64) part {
+	i := s.open[0].index(limit) - 1
+	if i < 0 || n <= 0 {
+		return part{}
+	}
+	p := s.open[0].live()[i]
+	s.open[0].remove(i)
+	before, behind := p, p
+	p.End = min(p.End, limit)
+	p.Off = max(p.Off, p.End-n)
+	before.End, behind.Off = p.Off, p.End
+	s.give(0, before)
+	s.give(0, behind)
+	s.files[p.slot].chunks++
+	return p
 }
 
 // add takes in a piece; it is ignored where it does not follow the one before.
@@ -243,6 +304,14 @@ func (s *freeMap) more() int64 {
 		return unforeseen
 	}
 	return s.expected
+}
+
+// head is where the first free byte of one object lies; its end if none is free.
+func (s *freeMap) head() int64 {
+	if s.open[0].empty() {
+		return s.end
+	}
+	return s.open[0].live()[0].Off
 }
 
 // last says whether all that there is to fetch is known.

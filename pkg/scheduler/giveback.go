@@ -16,7 +16,7 @@ const (
 
 // giveBack frees the part of each connection's request that others will have sooner.
 func (c *Core) giveBack(out []Action) []Action {
-	if c.batch != nil || c.cfg.NoSteal || !c.sized() || len(c.ledger.free) == 0 {
+	if c.batch != nil || c.cfg.NoSteal || !c.sized() || c.freeMap.empty() {
 		return out
 	}
 	for i := range c.flight.chunks {
@@ -39,7 +39,7 @@ func (c *Core) giveBack(out []Action) []Action {
 // freeEnd makes the last x bytes of a request free again.
 func (c *Core) freeEnd(ch *chunk, x int64, out []Action) []Action {
 	c.links[ch.link].streams.cutShort(ch.stream, c.flight.next)
-	c.ledger.give(Range{ch.rng.End - x, ch.rng.End})
+	c.freeMap.give(ch.class, ch.part(Range{ch.rng.End - x, ch.rng.End}))
 	c.shorten(ch, x)
 	return append(out, shrink(ch))
 }

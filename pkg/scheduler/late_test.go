@@ -75,7 +75,7 @@ func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 	}{{1 << 30, false}, {0, true}} {
 		r := batchRig(t, 300*Millisecond)
 		r.known(1e6)
-		s := &r.core.batch.freeMap
+		s := &r.core.freeMap
 		s.learn(mib, 600_000)
 		r.add(0, 0, 600_000, false)
 		r.add(1, mib, 2*mib, true)

@@ -2,8 +2,7 @@ package scheduler
 
 // batch is what a Core knows of a job of many files.
 type batch struct {
-	freeMap  freeMap
-	received int64 // bytes, each counted once
+	freeMap  *freeMap // the Core's
 	plans    []Plan
 	files    int         // may be in progress at once; 0: any number
 	order    []LinkID    // in which links are served
@@ -15,8 +14,8 @@ type batch struct {
 	lasts    float64     // for how many seconds more the job will last
 }
 
-func newBatch(links int) *batch {
-	b := &batch{plans: make([]Plan, links), states: make([]dealState, links)}
+func newBatch(links int, free *freeMap) *batch {
+	b := &batch{freeMap: free, plans: make([]Plan, links), states: make([]dealState, links)}
 	for id := range LinkID(links) {
 		b.order = append(b.order, id)
 	}
@@ -30,15 +29,15 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 	b.booked = true
 	switch in.Kind {
 	case Added:
-		b.freeMap.add(in.Piece)
+		c.freeMap.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
 			c.learn(r)
-			b.freeMap.cut(r)
+			c.freeMap.cut(r)
 			return c.void(r, out)
 		}
 	case Expected:
-		b.freeMap.told, b.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
+		c.freeMap.told, c.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
 	case Planned:
 		if in.Link >= 0 && int(in.Link) < len(c.links) && in.Plan != nil && in.Plan.Validate() == nil {
 			b.plans[in.Link] = *in.Plan
@@ -86,29 +85,27 @@ func (c *Core) came(ch *chunk, fresh int64) {
 	if fresh <= 0 {
 		return
 	}
-	b := c.batch
 	if ch.guess { // nobody has voided anything: the file is at least as long
-		b.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		c.freeMap.learn(ch.piece.Len(), ch.piece.Len())
 		c.resolve(ch.piece)
 	}
 	if !ch.copy {
-		b.received += fresh
-		b.freeMap.settle(ch.slot, fresh, 0)
+		c.freeMap.received += fresh
+		c.freeMap.settle(ch.slot, fresh, 0)
 	}
 }
 
 // restore makes what a request of a batch that ends has not received free again.
 func (c *Core) restore(ch *chunk) {
-	s := &c.batch.freeMap
 	c.doubt(ch, 0)
 	if !ch.copy {
-		s.give(ch.class, part{Range: ch.rest(), piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
+		c.freeMap.give(ch.class, ch.part(ch.rest()))
 	}
-	s.settle(ch.slot, 0, -1)
+	c.freeMap.settle(ch.slot, 0, -1)
 }
 
 // adopt makes a request one for the file of another.
 func (c *Core) adopt(ch, of *chunk) {
 	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
-	c.batch.freeMap.files[of.slot].chunks++
+	c.freeMap.files[of.slot].chunks++
 }

@@ -11,7 +11,7 @@ func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Ac
 	}
 	l.streams.cutShort(ch.stream, c.flight.next)
 	out = c.withdraw(c.flight.find(ch.id), out)
-	s := &c.batch.freeMap
+	s := &c.freeMap
 	out = c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
 	c.flight.latest().follows(&before)
 	return out

@@ -213,7 +213,7 @@ func (c *Core) sizesUnknown() bool {
 	if c.batch == nil {
 		return !c.sized()
 	}
-	s := &c.batch.freeMap
+	s := &c.freeMap
 	return s.told && s.unconfirmed > 0 && s.guesses == 0
 }
 

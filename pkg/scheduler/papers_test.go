@@ -87,7 +87,7 @@ func TestThesis824DynamicLimitLeavesTheEndToStealing(t *testing.T) {
 			ch := &r.core.flight.chunks[i]
 			r.core.shorten(ch, ch.left()-rest)
 		}
-		r.core.ledger.free = nil
+		r.core.freeMap.setFree()
 		acts = r.flow(1600*Millisecond, map[ChunkID]float64{0: rates[0], 1: rates[1]}, got)
 		if released := slices.ContainsFunc(acts, func(a Action) bool { return a.Kind == Ban }); released != noSteal {
 			t.Errorf("no steal %v: released %v", noSteal, released)

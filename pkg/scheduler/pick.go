@@ -16,7 +16,7 @@ func (p *Plan) class(stream StreamID) Class {
 // pickPiece is the free part that a connection should ask for next: its place on a
 // list, below 0 where there is none. Files in progress come first.
 func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
-	s := &c.batch.freeMap
+	s := &c.freeMap
 	if c.batch.asking {
 		if k, i = s.unasked(); i >= 0 && c.mayBegin(&s.fresh[k].live()[i]) {
 			return k, true, i
@@ -89,14 +89,14 @@ func (s *freeMap) unasked() (Class, int) {
 // mayBegin says whether one may ask for a part of a file that is not in progress.
 func (c *Core) mayBegin(p *part) bool {
 	b := c.batch
-	return b.files == 0 || b.freeMap.active < b.files || b.freeMap.find(p.file) != noSlot
+	return b.files == 0 || c.freeMap.active < b.files || c.freeMap.find(p.file) != noSlot
 }
 
 // pickOf is pickPiece for one class of files: a file that the connection is at already,
 // or one that has fewer connections of the link than the plan gives it, or a new
 // one.
 func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
-	s := &c.batch.freeMap
+	s := &c.freeMap
 	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
 	for i, p := range s.open[k].live() {
 		if p.unconfirmed() {

@@ -36,8 +36,8 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 		return out
 	}
 	before, size := len(out), min(probeSize, c.most(id))
-	if len(c.ledger.free) > 0 {
-		out = c.start(id, stream, c.ledger.take(size, c.ledger.size), out)
+	if !c.freeMap.empty() {
+		out = c.startPart(id, stream, 0, c.freeMap.takeFirst(size, c.freeMap.end), out)
 	} else if ch := c.flight.stuck(id); ch != nil && !c.cfg.NoSteal {
 		out = c.takeOver(id, stream, ch, size, out)
 	}

@@ -24,16 +24,11 @@ func (c *Core) clip(i int, bytes int64, out []Action) []Action {
 		ch = &c.flight.chunks[i]
 	}
 	behind := Range{ch.rng.Off + bytes, ch.rng.End}
-	if c.batch == nil {
-		c.ledger.give(behind)
-	} else {
-		s := &c.batch.freeMap
-		if ch.guess { // nobody has voided anything: the file is at least as long
-			s.learn(ch.piece.Len(), ch.piece.Len())
-			c.resolve(ch.piece)
-		}
-		s.give(ch.class, part{Range: behind, piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot})
+	if ch.guess { // nobody has voided anything: the file is at least as long
+		c.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		c.resolve(ch.piece)
 	}
+	c.freeMap.give(ch.class, ch.part(behind))
 	c.shorten(ch, behind.Len())
 	return append(out, shrink(ch))
 }

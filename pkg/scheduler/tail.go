@@ -296,8 +296,6 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	if stolen.Off == from.rng.Off {
 		c.flight.latest().follows(&from)
 	}
-	if c.batch != nil {
-		c.adopt(c.flight.latest(), &from)
-	}
+	c.adopt(c.flight.latest(), &from)
 	return out
 }

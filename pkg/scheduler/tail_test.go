@@ -22,10 +22,10 @@ func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
 		c.step(Input{Kind: Finished, Chunk: c.flight.chunks[i].id, Bytes: c.flight.chunks[i].rng.Len()})
 	}
-	c.ledger.free = nil
+	c.freeMap.setFree()
 	r.now += 10 * Millisecond
 	c.now = r.now
-	out := c.start(1, 0, Range{8<<20 - rest, 8 << 20}, nil)
+	out := c.startAt(1, 0, Range{8<<20 - rest, 8 << 20}, nil)
 	return r, out[0]
 }
 
@@ -162,7 +162,7 @@ func TestASlowLinkIsLeftIdle(t *testing.T) {
 		t.Errorf("the near link is asked for %d bytes only", n)
 	}
 	// With ten times as much left it is worth it, and both end together.
-	c.ledger.free = []Range{{0, 10 << 20}}
+	c.freeMap.setFree(Range{0, 10 << 20})
 	c.links[1].rtt.min = 100 * Millisecond
 	end := v.finishTime()
 	if a, b := v.brings(0, end), v.brings(1, end); b < 16<<10 || int64(a+b+0.5) != 10<<20 {
@@ -320,7 +320,7 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		r, last := idleRig(t, 40<<10)
 		c := r.core
 		if before > 0 {
-			c.start(0, 0, Range{0, before}, nil)
+			c.startAt(0, 0, Range{0, before}, nil)
 		}
 		c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		c.links[0].est.rate = 1e6

@@ -6,12 +6,12 @@ func (c *Core) learn(r Range) {
 	for i := range c.flight.chunks {
 		if ch := &c.flight.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
 			if r.Off > ch.piece.Off {
-				c.batch.freeMap.learn(ch.piece.Len(), r.Off-ch.piece.Off)
+				c.freeMap.learn(ch.piece.Len(), r.Off-ch.piece.Off)
 			}
 			c.resolve(ch.piece)
 		}
 	}
-	s := &c.batch.freeMap
+	s := &c.freeMap
 	for k := range s.open {
 		for _, p := range s.open[k].live() {
 			if p.guess && !p.piece.within(r).Empty() {
@@ -23,7 +23,7 @@ func (c *Core) learn(r Range) {
 
 // resolve notes that the size of a piece's file is known.
 func (c *Core) resolve(piece Range) {
-	c.batch.freeMap.resolve(piece)
+	c.freeMap.resolve(piece)
 	for i := range c.flight.chunks {
 		if ch := &c.flight.chunks[i]; ch.guess && ch.piece == piece {
 			c.sure(ch)
@@ -67,7 +67,7 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 	ch := &c.flight.chunks[i]
 	n := ch.rng.End - end
 	c.shorten(ch, n)
-	c.batch.freeMap.settle(ch.slot, n, 0)
+	c.freeMap.settle(ch.slot, n, 0)
 	return c.shrunk(i, out)
 }
 
@@ -79,9 +79,9 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 		out = c.withdraw(j, out) // it stands behind
 		ch = &c.flight.chunks[i]
 	}
-	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.freeMap.files[ch.slot].file, slot: ch.slot}
+	behind := ch.part(Range{gone.End, ch.rng.End})
 	c.shorten(ch, behind.Len())
-	c.batch.freeMap.give(ch.class, behind)
+	c.freeMap.give(ch.class, behind)
 	return c.curtail(i, gone.Off, out)
 }
 
@@ -95,8 +95,8 @@ func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
 	l.load.owe(ch.stream, -ch.left())
 	l.load.assigned -= ch.rng.End - won.rng.Off
 	w.load.assigned += end - won.rng.Off
-	c.batch.received += max(0, end-ch.rng.Off-ch.got)
-	c.batch.freeMap.settle(ch.slot, ch.left(), 0)
+	c.freeMap.received += max(0, end-ch.rng.Off-ch.got)
+	c.freeMap.settle(ch.slot, ch.left(), 0)
 	c.copied -= won.rng.End - end
 	ch.rng.End, ch.got, ch.duplicate = won.rng.Off, won.rng.Off-ch.rng.Off, NoChunk
 	won.rng.End, won.got, won.duplicate = end, end-won.rng.Off, NoChunk
