@@ -195,7 +195,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if c.cfg.Window > 0 {
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
-	return c.startPart(id, stream, 0, c.freeMap.takeFirst(size, c.limit()), out)
+	return c.flight.startPart(id, stream, 0, c.freeMap.takeFirst(size, c.limit()), out)
 }
 
 // limit is from where on nobody is asked for bytes. What a link was told of the end says
@@ -219,28 +219,6 @@ func (c *Core) linksUp() (n int) {
 		}
 	}
 	return n
-}
-
-func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action {
-	if r.Empty() {
-		return out
-	}
-	l := &c.links[id]
-	alone := l.alone(stream)
-	if l.load.requests == 0 {
-		l.health.lastByte = c.now
-	}
-	if l.load.begin(stream, c.now) {
-		l.streams.conn[stream].heard = c.now
-	} else {
-		l.streams.piped |= 1 << stream
-	}
-	l.linkUse.asked, l.linkUse.cheapIdle = true, false
-	l.streams.begun |= 1 << stream
-	l.load.owe(stream, r.Len())
-	l.load.assigned += r.Len()
-	ch := c.flight.add(chunk{link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone})
-	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: r})
 }
 
 // NextWake is when the Core must be stepped again if nothing happens before:

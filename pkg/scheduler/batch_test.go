@@ -147,7 +147,7 @@ func TestACopyThatHasAllThatIsWanted(t *testing.T) {
 	r.tick()
 	c := r.core
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 10_000})
-	c.duplicate(1, 0, &c.flight.chunks[0], nil)
+	c.flight.duplicate(1, 0, &c.flight.chunks[0], nil)
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 20_000})
 	r.step(Input{Kind: Progress, Chunk: 1, Bytes: 35_000}) // up to 45,000
 	r.step(Input{Kind: Voided, Piece: Piece{Range: Range{40_000, 60_000}}})
@@ -169,7 +169,7 @@ func TestAVoidInTheMiddleOfARequest(t *testing.T) {
 	r.tick()
 	c := r.core
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 10_000})
-	c.duplicate(0, 1, &c.flight.chunks[0], nil)
+	c.flight.duplicate(0, 1, &c.flight.chunks[0], nil)
 	r.step(Input{Kind: Voided, Piece: Piece{Range: Range{20_000, 30_000}}})
 	r.want(Cancel, Shrink)
 	if got := c.Missing(Range{0, 1 << 30}, nil); !slices.Equal(got, []Range{{10_000, 20_000}, {30_000, 60_000}}) {

@@ -14,7 +14,7 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	ch := c.flight.chunks[i]
 	l := &c.links[ch.link]
 	l.rtt.observeMin(in.RTT)
-	out = c.end(i, out)
+	out = c.flight.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream
 	if !c.sized() {
@@ -48,7 +48,7 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 	if without("duplicate-unanswered") {
 		return out
 	}
-	return c.duplicate(thief, stream, first, out)
+	return c.flight.duplicate(thief, stream, first, out)
 }
 
 // untouched says whether ch has not been answered, over a link that has brought nothing.
@@ -73,7 +73,7 @@ func (c *Core) duplicateRemainder(out []Action) []Action {
 			before := &c.flight.chunks[j]
 			l := before.link
 			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt.min > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
-				return c.duplicate(l, before.stream, ch, out) // only the last range reaches beyond the end
+				return c.flight.duplicate(l, before.stream, ch, out) // only the last range reaches beyond the end
 			}
 		}
 	}

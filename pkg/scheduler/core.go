@@ -53,7 +53,6 @@ type Core struct {
 	now       Time
 	looked    Time // when the last Tick was
 	drained   int64
-	copied    int64 // bytes that are asked for twice, or were received twice
 	complete  bool
 	selection selection
 	sole      int64 // takes the place of cfg.First where but one link is usable
@@ -84,6 +83,7 @@ func New(cfg Config) (*Core, error) {
 		c.links[i].linkUse.failingSince = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
+	c.flight.links, c.flight.freeMap, c.flight.batch = c.links, &c.freeMap, cfg.Batch
 	if cfg.Batch {
 		c.batch = newBatch(cfg.Links, &c.freeMap)
 	} else {
@@ -100,6 +100,7 @@ func New(cfg Config) (*Core, error) {
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
+	c.flight.now = c.now
 	switch in.Kind {
 	case Sized:
 		if c.batch == nil {
@@ -119,7 +120,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 	case Short:
 		if i := c.flight.find(in.Chunk); i >= 0 {
-			out = c.clip(i, in.Bytes, out)
+			out = c.flight.clip(i, in.Bytes, out)
 		}
 	case LinkUp, LinkDown:
 		if in.Link >= 0 && int(in.Link) < len(c.links) {
@@ -253,7 +254,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.health.inVain = 0
 		late := c.now - l.expected(ch) - l.turnTime() - l.rtt.known()
 		ch.got = got
-		c.came(ch, fresh)
+		c.flight.came(ch, fresh)
 		if !ch.copy {
 			l.load.owe(ch.stream, -fresh)
 		}
@@ -275,18 +276,18 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.rtt.endBan()
 			out = append(out, l.unban(c.now, ch.link))
 		}
-		out = c.resolveDuplicate(ch, out)
-		out = c.end(c.flight.find(in.Chunk), out)
+		out = c.flight.resolveDuplicate(ch, out)
+		out = c.flight.end(c.flight.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
 		if !l.health.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || l.streams.needless(ch, c.now)) {
 			l.streams.refuse(ch.stream)
-			return c.end(i, out)
+			return c.flight.end(i, out)
 		}
 		if c.batch != nil && ch.left() > 0 {
 			l.streams.lose(ch.stream, c.flight.next)
 		}
-		out = c.end(i, out)
+		out = c.flight.end(i, out)
 		l.health.wait(c.now, in.Wait)
 		l.linkUse.failingSince = min(l.linkUse.failingSince, c.now)
 		if l.health.banned {
@@ -317,57 +318,6 @@ func (c *Core) meter(l *link, ch *chunk) {
 	}
 }
 
-// withdraw cancels chunk i.
-func (c *Core) withdraw(i int, out []Action) []Action {
-	return c.end(i, append(out, cancel(&c.flight.chunks[i])))
-}
-
-// end forgets chunk i; what it has not received is free again.
-func (c *Core) end(i int, out []Action) []Action {
-	ch := c.flight.chunks[i]
-	l := &c.links[ch.link]
-	last := l.load.end(ch.stream)
-	if last {
-		l.streams.piped &^= 1 << ch.stream
-	}
-	if ch.left() > 0 || last {
-		l.dropGap(ch.stream)
-	}
-	if l.load.requests == 0 {
-		l.health.probing = false
-	}
-	if ch.left() > 0 {
-		l.streams.broken |= 1 << ch.stream
-		if c.batch != nil {
-			l.streams.cutShort(ch.stream, c.flight.next)
-		}
-	}
-	l.listen(c.now)
-	c.flight.drop(i)
-	if l.load.requests == 0 {
-		l.est.idle(l.load.arrived())
-		l.pace.pause()
-	}
-	if ch.copy {
-		c.copied -= ch.rng.Len() - spent(&ch, ch.got)
-	} else {
-		l.load.owe(ch.stream, -ch.left())
-		l.load.assigned -= ch.left()
-	}
-	c.restore(&ch)
-	return c.unpair(&ch, out)
-}
-
-// release withdraws every request of a link.
-func (c *Core) release(id LinkID, out []Action) []Action {
-	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
-		if c.flight.chunks[i].link == id {
-			out = c.withdraw(i, out)
-		}
-	}
-	return out
-}
-
 // forget drops what was learnt of a link that is gone: it may come back by
 // another network.
 func (l *link) forget(cfg *Config) {
@@ -384,7 +334,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 	l := &c.links[in.Link]
 	if in.Kind == LinkDown {
 		l.health.goesDown()
-		out = c.release(in.Link, out)
+		out = c.flight.release(in.Link, out)
 		l.forget(&c.cfg)
 		if c.planned(in.Link) { // a plan outlives the network
 			l.streams.most = StreamID(c.batch.plans[in.Link].Connections())
@@ -427,12 +377,12 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		}
 		if cut := ch.rng.End - max(size, ch.rng.Off+ch.got); ch.copy {
 			ch.rng.End -= cut
-			c.copied -= cut
+			c.flight.copied -= cut
 		} else {
-			c.shorten(ch, cut)
+			c.flight.shorten(ch, cut)
 			c.freeMap.settle(ch.slot, cut, 0)
 		}
-		out = c.shrunk(i, out)
+		out = c.flight.shrunk(i, out)
 	}
 	c.freeMap.resize(size)
 	return c.duplicateRemainder(out)

@@ -165,7 +165,7 @@ func TestAnInterfaceThatIsBackEndsABanAndAWaitButNotItsServers(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.release(0, nil)
+	r.core.flight.release(0, nil)
 	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkUp, Link: 0})
 	r.want(Unban)
@@ -322,7 +322,7 @@ func busyCore(t testing.TB, links, requests int) *Core {
 	for id := range LinkID(links) {
 		c.Step(0, Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, RTT: 20 * Millisecond}, nil)
 		for c.links[id].load.requests < requests/links {
-			c.startPart(id, 0, 0, c.freeMap.takeFirst(1<<30, c.freeMap.end), nil)
+			c.flight.startPart(id, 0, 0, c.freeMap.takeFirst(1<<30, c.freeMap.end), nil)
 		}
 	}
 	return c
@@ -353,7 +353,7 @@ func TestTheLastLinkIsNotBanned(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.release(0, nil)
+	r.core.flight.release(0, nil)
 	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkDown, Link: 1})
 	acts := slices.Clone(r.acts)

@@ -77,7 +77,7 @@ func (c *Core) assignBatch(out []Action) []Action {
 		return out
 	}
 	clear(b.states)
-	if c.copied > 0 {
+	if c.flight.copied > 0 {
 		for i := range c.flight.chunks {
 			if ch := &c.flight.chunks[i]; ch.copy {
 				b.states[ch.link].copying |= 1 << ch.stream
@@ -244,17 +244,5 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Actio
 	if n <= 0 {
 		return out
 	}
-	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
-}
-
-// startPart asks for a part that was taken.
-func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
-	if p.Empty() {
-		return out
-	}
-	out = c.start(id, stream, p.Range, out)
-	ch := c.flight.latest()
-	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
-	c.doubt(ch, p.Len()-c.freeMap.likely(&p))
-	return out
+	return c.flight.startPart(id, stream, k, s.take(k, fresh, i, n), out)
 }

@@ -64,7 +64,7 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 		}
 		for range c.busy {
 			k, fresh, i := r.core.pickPiece(0, 0)
-			r.core.startPart(0, 0, k, r.core.freeMap.take(k, fresh, i, size), nil)
+			r.core.flight.startPart(0, 0, k, r.core.freeMap.take(k, fresh, i, size), nil)
 		}
 		if r.tick(); len(r.acts) == 0 || r.acts[0].Link != c.on {
 			t.Errorf("%+v: %+v", c, r.acts)

@@ -34,7 +34,7 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 		l := &r.core.links[1]
 		for i := range r.core.flight.chunks {
 			if ch := &r.core.flight.chunks[i]; ch.link == 1 && ch.stream == 5 {
-				r.core.end(i, nil)
+				r.core.flight.end(i, nil)
 				break
 			}
 		}

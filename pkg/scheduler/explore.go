@@ -211,7 +211,7 @@ func (c *Core) explore(out []Action) []Action {
 			out = c.askAnother(id, out)
 		case giveUpAsked:
 			if at := c.flight.find(s.explore.chunk); at >= 0 && c.flight.chunks[at].got == 0 {
-				out = c.withdraw(at, out)
+				out = c.flight.withdraw(at, out)
 			}
 			s.explore.fail(c.now)
 		case noAdvice:
@@ -261,7 +261,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 		return out
 	}
 	before := len(out)
-	if out = c.startPart(id, stream, 0, c.freeMap.takeFirst(min(probeSize, c.most(id)), c.freeMap.end), out); len(out) > before {
+	if out = c.flight.startPart(id, stream, 0, c.freeMap.takeFirst(min(probeSize, c.most(id)), c.freeMap.end), out); len(out) > before {
 		l.streams.explore.begin(handshaking, c.now, l)
 		l.streams.explore.chunk = c.flight.next - 1
 	}

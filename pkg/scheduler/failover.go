@@ -61,7 +61,7 @@ func (c *Core) failover(out []Action) []Action {
 		case !l.health.up:
 		case l.health.banned && l.health.probing:
 			if c.now-l.health.lastByte > l.rtt.probeLimit(l.health.probeLimit()) {
-				out = append(c.release(id, out), l.ban(c.now, id))
+				out = append(c.flight.release(id, out), l.ban(c.now, id))
 			}
 		case l.health.banned:
 			if c.now >= l.health.notBefore && !l.linkUse.resting {
@@ -74,7 +74,7 @@ func (c *Core) failover(out []Action) []Action {
 			if l.load.fruitless() && l.health.inVain < math.MaxUint8 {
 				l.health.inVain++
 			}
-			out = append(c.release(id, out), l.ban(c.now, id))
+			out = append(c.flight.release(id, out), l.ban(c.now, id))
 		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
 			out = c.probeByReconnect(id, out)
 		case l.health.reconnect.tries > 0:
@@ -212,9 +212,9 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.requestPiece(id, 0, size, out)
 	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
-		out = c.startPart(id, 0, 0, c.freeMap.takeLast(size, c.limit()), out)
+		out = c.flight.startPart(id, 0, 0, c.freeMap.takeLast(size, c.limit()), out)
 	} else if !c.freeMap.empty() {
-		out = c.startPart(id, 0, 0, c.freeMap.takeFirst(size, c.limit()), out)
+		out = c.flight.startPart(id, 0, 0, c.freeMap.takeFirst(size, c.limit()), out)
 	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		v.eta(victim, &o)

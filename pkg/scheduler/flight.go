@@ -2,11 +2,18 @@ package scheduler
 
 import "slices"
 
-// flight is the requests that are under way, in the order of their ids.
+// flight is the requests that are under way, and the account of bytes: each byte that is wanted is
+// free (freeMap), owed by one request, or received. Every change of a request's range goes through
+// its methods, which keep freeMap and the links' loads in step with it.
 type flight struct {
-	chunks []chunk // a part of space
-	space  []chunk
-	next   ChunkID
+	chunks  []chunk // in the order of their ids; a part of space
+	space   []chunk
+	next    ChunkID
+	now     Time
+	links   linkList
+	freeMap *freeMap
+	batch   bool  // the requests are for many files
+	copied  int64 // bytes that are asked for twice, or were received twice
 }
 
 func newFlight(most int) flight {
@@ -131,4 +138,147 @@ func (f *flight) head(end int64) int64 {
 		}
 	}
 	return end
+}
+
+func (f *flight) start(id LinkID, stream StreamID, r Range, out []Action) []Action {
+	if r.Empty() {
+		return out
+	}
+	l := &f.links[id]
+	alone := l.alone(stream)
+	if l.load.requests == 0 {
+		l.health.lastByte = f.now
+	}
+	if l.load.begin(stream, f.now) {
+		l.streams.conn[stream].heard = f.now
+	} else {
+		l.streams.piped |= 1 << stream
+	}
+	l.linkUse.asked, l.linkUse.cheapIdle = true, false
+	l.streams.begun |= 1 << stream
+	l.load.owe(stream, r.Len())
+	l.load.assigned += r.Len()
+	ch := f.add(chunk{link: id, stream: stream, rng: r, issued: f.now, duplicate: NoChunk, alone: alone})
+	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: r})
+}
+
+// startPart asks for a part that was taken.
+func (f *flight) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
+	if p.Empty() {
+		return out
+	}
+	out = f.start(id, stream, p.Range, out)
+	ch := f.latest()
+	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
+	f.doubt(ch, p.Len()-f.freeMap.likely(&p))
+	return out
+}
+
+// adopt makes a request one for the file of another.
+func (f *flight) adopt(ch, of *chunk) {
+	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
+	f.freeMap.files[of.slot].chunks++
+}
+
+// shorten takes the last n bytes from what a request that is no copy was asked for.
+func (f *flight) shorten(ch *chunk, n int64) {
+	ch.rng.End -= n
+	o := &f.links[ch.link].load
+	o.owe(ch.stream, -n)
+	o.assigned -= n
+}
+
+// shrunk tells of a request's new end, or withdraws chunk i where it has come to that.
+func (f *flight) shrunk(i int, out []Action) []Action {
+	if ch := &f.chunks[i]; ch.left() > 0 {
+		return append(out, shrink(ch))
+	}
+	return f.withdraw(i, out) // do not wait for the end of what is complete
+}
+
+// withdraw cancels chunk i.
+func (f *flight) withdraw(i int, out []Action) []Action {
+	return f.end(i, append(out, cancel(&f.chunks[i])))
+}
+
+// end forgets chunk i; what it has not received is free again.
+func (f *flight) end(i int, out []Action) []Action {
+	ch := f.chunks[i]
+	l := &f.links[ch.link]
+	last := l.load.end(ch.stream)
+	if last {
+		l.streams.piped &^= 1 << ch.stream
+	}
+	if ch.left() > 0 || last {
+		l.dropGap(ch.stream)
+	}
+	if l.load.requests == 0 {
+		l.health.probing = false
+	}
+	if ch.left() > 0 {
+		l.streams.broken |= 1 << ch.stream
+		if f.batch {
+			l.streams.cutShort(ch.stream, f.next)
+		}
+	}
+	l.listen(f.now)
+	f.drop(i)
+	if l.load.requests == 0 {
+		l.est.idle(l.load.arrived())
+		l.pace.pause()
+	}
+	if ch.copy {
+		f.copied -= ch.rng.Len() - spent(&ch, ch.got)
+	} else {
+		l.load.owe(ch.stream, -ch.left())
+		l.load.assigned -= ch.left()
+	}
+	f.restore(&ch)
+	return f.unpair(&ch, out)
+}
+
+// release withdraws every request of a link.
+func (f *flight) release(id LinkID, out []Action) []Action {
+	for i := len(f.chunks) - 1; i >= 0; i-- {
+		if f.chunks[i].link == id {
+			out = f.withdraw(i, out)
+		}
+	}
+	return out
+}
+
+// came notes that a request has received so many bytes more.
+func (f *flight) came(ch *chunk, fresh int64) {
+	if fresh <= 0 {
+		return
+	}
+	if ch.guess { // nobody has voided anything: the file is at least as long
+		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		f.resolve(ch.piece)
+	}
+	if !ch.copy {
+		f.freeMap.received += fresh
+		f.freeMap.settle(ch.slot, fresh, 0)
+	}
+}
+
+// restore makes what a request of a batch that ends has not received free again.
+func (f *flight) restore(ch *chunk) {
+	f.doubt(ch, 0)
+	if !ch.copy {
+		f.freeMap.give(ch.class, ch.part(ch.rest()))
+	}
+	f.freeMap.settle(ch.slot, 0, -1)
+}
+
+// sure notes that the file's size is known.
+func (f *flight) sure(ch *chunk) {
+	f.doubt(ch, 0)
+	ch.guess = false
+}
+
+// doubt notes how many of the bytes that were asked for are not likely to exist.
+func (f *flight) doubt(ch *chunk, over int64) {
+	f.links[ch.link].load.doubt(ch.stream, over-ch.over)
+	ch.over = over
 }

@@ -59,8 +59,9 @@ func TestFreeMapOfOneObject(t *testing.T) {
 
 // startAt has a stream ask for bytes of one object, free or not.
 func (c *Core) startAt(id LinkID, stream StreamID, r Range, out []Action) []Action {
+	c.flight.now = c.now
 	f := &c.freeMap.files[0]
 	f.owed += r.Len()
 	f.chunks++
-	return c.startPart(id, stream, 0, part{Range: r, piece: Range{End: c.freeMap.end}}, out)
+	return c.flight.startPart(id, stream, 0, part{Range: r, piece: Range{End: c.freeMap.end}}, out)
 }

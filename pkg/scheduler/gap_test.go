@@ -154,7 +154,7 @@ func TestStrayBytesAreNoRate(t *testing.T) {
 	r.now += 10 * Millisecond
 	r.step(Input{Kind: Progress, Bytes: 1 << 19, Stray: 1 << 30})
 	for len(c.flight.chunks) > 0 {
-		c.end(0, nil)
+		c.flight.end(0, nil)
 	}
 	if l.est.nMarks != 0 || l.est.bytes != l.load.arrived() {
 		t.Errorf("%d bytes are counted, %d have come", l.est.bytes, l.load.arrived())

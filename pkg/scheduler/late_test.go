@@ -13,9 +13,9 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 		r.tick()
 		c := r.core
 		original := c.flight.chunks[0].id
-		out := c.duplicate(1, 0, &c.flight.chunks[0], nil)
-		if c.copied != rest {
-			t.Fatalf("%d bytes are asked for twice", c.copied)
+		out := c.flight.duplicate(1, 0, &c.flight.chunks[0], nil)
+		if c.flight.copied != rest {
+			t.Fatalf("%d bytes are asked for twice", c.flight.copied)
 		}
 		won := original
 		if winner == 1 {
@@ -23,8 +23,8 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 		}
 		r.step(Input{Kind: Progress, Link: 1 - winner, Chunk: original + out[0].Chunk - won, Bytes: 2000})
 		r.step(Input{Kind: Finished, Link: winner, Chunk: won, Bytes: rest})
-		if want := int64(2000 + initialWindow); c.copied != want {
-			t.Errorf("link %d won: %d bytes count as received twice, not %d", winner, c.copied, want)
+		if want := int64(2000 + initialWindow); c.flight.copied != want {
+			t.Errorf("link %d won: %d bytes count as received twice, not %d", winner, c.flight.copied, want)
 		}
 		if l := &c.links[1-winner]; l.streams.trips(0) != reconnectRTTs {
 			t.Errorf("link %d won: the connection of the other is as good as before", winner)

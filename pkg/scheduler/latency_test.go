@@ -225,7 +225,7 @@ func TestABannedLinkThatIsTheLastIsAskedNormally(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.release(0, nil)
+	r.core.flight.release(0, nil)
 	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkDown, Link: 1})
 	asked := NoChunk

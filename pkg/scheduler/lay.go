@@ -32,9 +32,9 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 		c.freeMap.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
-			c.learn(r)
+			c.flight.learn(r)
 			c.freeMap.cut(r)
-			return c.void(r, out)
+			return c.flight.void(r, out)
 		}
 	case Expected:
 		c.freeMap.told, c.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
@@ -66,46 +66,4 @@ func (c *Core) follow(id LinkID) {
 // planned says whether somebody else decides how many connections a link has.
 func (c *Core) planned(id LinkID) bool {
 	return c.batch != nil && c.batch.plans[id].Connections() > 0
-}
-
-// sure notes that the file's size is known.
-func (c *Core) sure(ch *chunk) {
-	c.doubt(ch, 0)
-	ch.guess = false
-}
-
-// doubt notes how many of the bytes that were asked for are not likely to exist.
-func (c *Core) doubt(ch *chunk, over int64) {
-	c.links[ch.link].load.doubt(ch.stream, over-ch.over)
-	ch.over = over
-}
-
-// came notes that a request has received so many bytes more.
-func (c *Core) came(ch *chunk, fresh int64) {
-	if fresh <= 0 {
-		return
-	}
-	if ch.guess { // nobody has voided anything: the file is at least as long
-		c.freeMap.learn(ch.piece.Len(), ch.piece.Len())
-		c.resolve(ch.piece)
-	}
-	if !ch.copy {
-		c.freeMap.received += fresh
-		c.freeMap.settle(ch.slot, fresh, 0)
-	}
-}
-
-// restore makes what a request of a batch that ends has not received free again.
-func (c *Core) restore(ch *chunk) {
-	c.doubt(ch, 0)
-	if !ch.copy {
-		c.freeMap.give(ch.class, ch.part(ch.rest()))
-	}
-	c.freeMap.settle(ch.slot, 0, -1)
-}
-
-// adopt makes a request one for the file of another.
-func (c *Core) adopt(ch, of *chunk) {
-	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
-	c.freeMap.files[of.slot].chunks++
 }

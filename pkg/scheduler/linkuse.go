@@ -128,7 +128,7 @@ func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
 		return out
 	}
 	if withdraw {
-		out = c.release(id, out)
+		out = c.flight.release(id, out)
 	}
 	d.resting, d.why, d.urgent = true, a.Why, false
 	a.Kind, a.Link = Rest, id

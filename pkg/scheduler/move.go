@@ -10,9 +10,9 @@ func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Ac
 		l.load.preempted++
 	}
 	l.streams.cutShort(ch.stream, c.flight.next)
-	out = c.withdraw(c.flight.find(ch.id), out)
+	out = c.flight.withdraw(c.flight.find(ch.id), out)
 	s := &c.freeMap
-	out = c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
+	out = c.flight.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
 	c.flight.latest().follows(&before)
 	return out
 }

@@ -191,7 +191,7 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 		return out
 	}
 	victim, before := ch.stream, len(out)
-	out = c.cutOff(id, stream, ch, min(each, ch.left()), out)
+	out = c.flight.cutOff(id, stream, ch, min(each, ch.left()), out)
 	out[before].Close = true
 	l.streams.lose(victim, c.flight.next)
 	return out

@@ -85,7 +85,7 @@ func TestThesis824DynamicLimitLeavesTheEndToStealing(t *testing.T) {
 		}
 		for i, rest := range []int64{6e6, 20e6} {
 			ch := &r.core.flight.chunks[i]
-			r.core.shorten(ch, ch.left()-rest)
+			r.core.flight.shorten(ch, ch.left()-rest)
 		}
 		r.core.freeMap.setFree()
 		acts = r.flow(1600*Millisecond, map[ChunkID]float64{0: rates[0], 1: rates[1]}, got)

@@ -25,7 +25,7 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 			if c.now-k.since <= longest(max(probeFor, banFor(k.tries)), silentRTTs, max(l.rtt.min, l.rtt.handshake)) {
 				return out
 			}
-			out = c.withdraw(i, out)
+			out = c.flight.withdraw(i, out)
 		}
 	}
 	stream := l.streams.most
@@ -37,7 +37,7 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 	}
 	before, size := len(out), min(probeSize, c.most(id))
 	if !c.freeMap.empty() {
-		out = c.startPart(id, stream, 0, c.freeMap.takeFirst(size, c.freeMap.end), out)
+		out = c.flight.startPart(id, stream, 0, c.freeMap.takeFirst(size, c.freeMap.end), out)
 	} else if ch := c.flight.stuck(id); ch != nil && !c.cfg.NoSteal {
 		out = c.takeOver(id, stream, ch, size, out)
 	}
@@ -59,7 +59,7 @@ func (c *Core) endReconnectProbe(id LinkID, out []Action) []Action {
 	l.streams.most = max(l.streams.most, k.stream+1)
 	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
 		if ch := &c.flight.chunks[i]; ch.link == id && ch.stream != k.stream && l.streams.conn[ch.stream].heard <= k.since {
-			out = c.withdraw(i, out)
+			out = c.flight.withdraw(i, out)
 		}
 	}
 	return out

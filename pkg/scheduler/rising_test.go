@@ -38,7 +38,7 @@ func TestIdleLinksDoNotLeaveItToOneAnother(t *testing.T) {
 	r.up(3)
 	c := r.core
 	for len(c.flight.chunks) > 0 {
-		c.end(0, nil)
+		c.flight.end(0, nil)
 	}
 	c.freeMap.setFree()
 	r.now, c.now = Second, Second

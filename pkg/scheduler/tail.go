@@ -58,7 +58,7 @@ type thief struct {
 // newThief gathers what a connection may take over.
 func (c *Core) newThief(id LinkID, stream StreamID) thief {
 	v := View{c}
-	t := thief{id: id, link: &c.links[id], stream: stream, links: c.links, flight: &c.flight, view: v, cfg: &c.cfg, now: c.now, batch: c.batch != nil, room: c.most(id), size: c.Size(), copied: c.copied}
+	t := thief{id: id, link: &c.links[id], stream: stream, links: c.links, flight: &c.flight, view: v, cfg: &c.cfg, now: c.now, batch: c.batch != nil, room: c.most(id), size: c.Size(), copied: c.flight.copied}
 	v.eta(id, &t.own)
 	t.own.trip, t.own.passed = t.link.rtt.reach().Seconds(), t.own.duplicated()
 	if victim := c.cfg.Policy.Victim(v, id); victim >= 0 && int(victim) < len(c.links) && victim != id {
@@ -109,7 +109,10 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 			case takeEnd:
 				out = c.takeOver(id, stream, ch, bytes, out)
 			case duplicateRest:
-				out = c.duplicate(id, stream, ch, out)
+				out = c.flight.duplicate(id, stream, ch, out)
+				if c.batch != nil {
+					c.batch.states[id].copying |= 1 << stream
+				}
 			case moveRequest:
 				out = c.move(id, stream, ch, out)
 			case replaceBoth:
@@ -269,7 +272,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if x <= 0 || x == ch.left() && ch.toAndFro(thief) {
 		return out
 	}
-	return c.cutOff(thief, stream, ch, x, out)
+	return c.flight.cutOff(thief, stream, ch, x, out)
 }
 
 // toAndFro says whether other links have taken over all of a request, before it was answered, as
@@ -280,22 +283,22 @@ func (c *chunk) toAndFro(thief LinkID) bool {
 }
 
 // cutOff moves the last x bytes of a request to a stream of thief.
-func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
-	l := &c.links[ch.link]
+func (f *flight) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
+	l := &f.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.load.preempted++
 	}
-	if l.streams.cutShort(ch.stream, c.flight.next); c.batch == nil { // where there are many files next decides
+	if l.streams.cutShort(ch.stream, f.next); !f.batch { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream
 	}
 	from := *ch
-	c.shorten(ch, x)
-	out = c.shrunk(c.flight.find(ch.id), out)
-	out = c.start(thief, stream, stolen, out)
+	f.shorten(ch, x)
+	out = f.shrunk(f.find(ch.id), out)
+	out = f.start(thief, stream, stolen, out)
 	if stolen.Off == from.rng.Off {
-		c.flight.latest().follows(&from)
+		f.latest().follows(&from)
 	}
-	c.adopt(c.flight.latest(), &from)
+	f.adopt(f.latest(), &from)
 	return out
 }

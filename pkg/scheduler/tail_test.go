@@ -70,7 +70,7 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 		r, last := idleRig(t, rest)
 		c := r.core
 		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
-		c.copied = tt.copied
+		c.flight.copied = tt.copied
 		th := c.newThief(0, 0)
 		View{c}.eta(0, &th.own)
 		if tt.busy {
@@ -126,7 +126,7 @@ func TestASmallRestIsFetchedTwice(t *testing.T) {
 func TestACopyEndsWithItsOriginal(t *testing.T) {
 	r, last := idleRig(t, 30<<10)
 	c := r.core
-	c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+	c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	r.now += 10 * Millisecond
 	var cancelled, started int
 	for _, a := range r.step(Input{Kind: Failed, Link: 1, Chunk: last.Chunk, Bytes: 100, Wait: Second}) {
@@ -234,14 +234,14 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		c := r.core
 		l := &c.links[1]
 		l.est.rate, l.streams.most, l.speeds = slow, 2, speeds{}
-		out := c.duplicate(1, 1, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+		out := c.flight.duplicate(1, 1, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		second := out[0].Chunk
 		for _, id := range []ChunkID{last.Chunk, second} {
 			c.flight.chunks[c.flight.find(id)].issued -= Second
 			c.step(Input{Kind: Progress, Chunk: id, Bytes: max(1, tt.had)})
 		}
 		c.flight.chunks[c.flight.find(last.Chunk)].got = 1
-		left, copied := c.Left(), c.copied
+		left, copied := c.Left(), c.flight.copied
 		out = c.steal(0, 0, nil)
 		if !tt.taken {
 			if len(out) > 0 {
@@ -255,8 +255,8 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		if a := out[2]; a.Kind != Start || a.Link != 0 || a.Copy || a.Range != (Range{last.Range.Off + 1, last.Range.End}) {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
-		if c.Left() != left || c.copied > copied || c.flight.chunks[0].duplicate != NoChunk {
-			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.copied, copied)
+		if c.Left() != left || c.flight.copied > copied || c.flight.chunks[0].duplicate != NoChunk {
+			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.flight.copied, copied)
 		}
 	}
 }
@@ -267,13 +267,13 @@ func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
 	r, last := idleRig(t, 40<<10)
 	c := r.core
 	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
-	out := c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+	out := c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	th := c.newThief(0, 0)
 	if th.worthReplacing(&c.flight.chunks[c.flight.find(last.Chunk)], 1000) {
 		t.Error("it takes over what it has a copy of")
 	}
 	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when another one has
-	out = c.duplicate(1, 1, &c.flight.chunks[0], nil)
+	out = c.flight.duplicate(1, 1, &c.flight.chunks[0], nil)
 	if th := c.newThief(0, 0); !th.worthReplacing(&c.flight.chunks[0], 1000) {
 		t.Error("it leaves what another one has a copy of")
 	}
@@ -291,7 +291,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		l := &c.links[1]
 		l.streams.most, l.speeds = 2, speeds{}
 		if copied {
-			c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+			c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 2 * Second
 		if out := c.steal(1, 1, nil); (len(out) > 0) == copied {
@@ -301,7 +301,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		r, last = idleRig(t, 2<<20)
 		c = r.core
 		if copied {
-			c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+			c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
 		if !c.links[1].silent(c.now) || c.task().nearEnd() {
@@ -322,7 +322,7 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		if before > 0 {
 			c.startAt(0, 0, Range{0, before}, nil)
 		}
-		c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+		c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		c.links[0].est.rate = 1e6
 		return View{c}.copyEnds(c.flight.latest())
 	}
