@@ -195,7 +195,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if c.cfg.Window > 0 {
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
-	return c.flight.startPart(id, stream, 0, c.freeMap.takeFirst(size, c.limit()), out)
+	return c.flight.start(id, stream, c.freeMap.takeFirst(size, c.limit()), out)
 }
 
 // limit is from where on nobody is asked for bytes. What a link was told of the end says

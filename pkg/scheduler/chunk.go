@@ -46,7 +46,7 @@ func shrink(ch *chunk) Action {
 
 // part is what of a request's file r is, to be made free again.
 func (c *chunk) part(r Range) part {
-	return part{Range: r, piece: c.piece, slot: c.slot, guess: c.guess}
+	return part{Range: r, piece: c.piece, class: c.class, slot: c.slot, guess: c.guess}
 }
 
 // rest is what a request has not received.

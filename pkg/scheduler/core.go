@@ -205,7 +205,7 @@ func (c *Core) measure() {
 			}
 			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
-			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
+			if c.cfg.Parallelism == 0 && c.sized() && !c.batch.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.task())
 				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
@@ -336,7 +336,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.health.goesDown()
 		out = c.flight.release(in.Link, out)
 		l.forget(&c.cfg)
-		if c.planned(in.Link) { // a plan outlives the network
+		if c.batch.planned(in.Link) { // a plan outlives the network
 			l.streams.most = StreamID(c.batch.plans[in.Link].Connections())
 		}
 		c.links.retryBanned(c.now)

@@ -13,7 +13,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	}
 	size = max(int64(float64(size)*c.links[id].shareOf(stream)), c.cfg.minRequest())
 	most := c.handy(id, stream)
-	if c.planned(id) && c.batch.files == 0 && likely > most && !without("plan-brief") {
+	if c.batch.planned(id) && c.batch.files == 0 && likely > most && !without("plan-brief") {
 		size = min(size, most) // a connection that the next plan gives up brings what it was asked for first
 	}
 	switch {

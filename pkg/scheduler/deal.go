@@ -150,7 +150,7 @@ func (c *Core) assignBatchTo(id LinkID, out []Action) []Action {
 			}
 		}
 		t.blocked |= 1 << stream
-		if !c.planned(id) {
+		if !c.batch.planned(id) {
 			t.blocked = ^uint64(0) // nor is there for the others
 		}
 	}
@@ -244,5 +244,5 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Actio
 	if n <= 0 {
 		return out
 	}
-	return c.flight.startPart(id, stream, k, s.take(k, fresh, i, n), out)
+	return c.flight.start(id, stream, s.take(k, fresh, i, n), out)
 }

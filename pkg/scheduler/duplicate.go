@@ -67,10 +67,10 @@ func (f *flight) duplicate(thief LinkID, stream StreamID, ch *chunk, out []Actio
 	ch.duplicate = f.next
 	original := ch.id
 	f.copied += rest.Len()
-	out = f.start(thief, stream, rest, out)
+	out = f.start(thief, stream, ch.part(rest), out)
 	copied := f.latest()
+	f.doubt(copied, 0)
 	copied.duplicate, copied.copy = original, true
-	f.adopt(copied, &f.chunks[f.find(original)])
 	l := &f.links[thief]
 	l.load.owe(stream, -rest.Len())
 	l.load.assigned -= rest.Len()

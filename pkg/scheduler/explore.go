@@ -261,7 +261,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 		return out
 	}
 	before := len(out)
-	if out = c.flight.startPart(id, stream, 0, c.freeMap.takeFirst(min(probeSize, c.most(id)), c.freeMap.end), out); len(out) > before {
+	if out = c.flight.start(id, stream, c.freeMap.takeFirst(min(probeSize, c.most(id)), c.freeMap.end), out); len(out) > before {
 		l.streams.explore.begin(handshaking, c.now, l)
 		l.streams.explore.chunk = c.flight.next - 1
 	}

@@ -212,13 +212,13 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.requestPiece(id, 0, size, out)
 	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
-		out = c.flight.startPart(id, 0, 0, c.freeMap.takeLast(size, c.limit()), out)
+		out = c.flight.start(id, 0, c.freeMap.takeLast(size, c.limit()), out)
 	} else if !c.freeMap.empty() {
-		out = c.flight.startPart(id, 0, 0, c.freeMap.takeFirst(size, c.limit()), out)
+		out = c.flight.start(id, 0, c.freeMap.takeFirst(size, c.limit()), out)
 	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		v.eta(victim, &o)
-		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
+		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && !o.last[s].guess && c.batch.mayHelp(&c.flight, id, 0, o.last[s]) {
 			out = c.takeOver(id, 0, o.last[s], size, out)
 		}
 	}

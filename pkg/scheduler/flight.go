@@ -140,8 +140,9 @@ func (f *flight) head(end int64) int64 {
 	return end
 }
 
-func (f *flight) start(id LinkID, stream StreamID, r Range, out []Action) []Action {
-	if r.Empty() {
+// start has a stream ask for a part that is no longer free, if there is one.
+func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Action {
+	if p.Empty() {
 		return out
 	}
 	l := &f.links[id]
@@ -156,28 +157,12 @@ func (f *flight) start(id LinkID, stream StreamID, r Range, out []Action) []Acti
 	}
 	l.linkUse.asked, l.linkUse.cheapIdle = true, false
 	l.streams.begun |= 1 << stream
-	l.load.owe(stream, r.Len())
-	l.load.assigned += r.Len()
-	ch := f.add(chunk{link: id, stream: stream, rng: r, issued: f.now, duplicate: NoChunk, alone: alone})
-	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: r})
-}
-
-// startPart asks for a part that was taken.
-func (f *flight) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
-	if p.Empty() {
-		return out
-	}
-	out = f.start(id, stream, p.Range, out)
-	ch := f.latest()
-	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
+	l.load.owe(stream, p.Len())
+	l.load.assigned += p.Len()
+	ch := f.add(chunk{link: id, stream: stream, rng: p.Range, issued: f.now, duplicate: NoChunk, alone: alone, ofFile: ofFile{slot: p.slot, class: p.class, piece: p.piece, guess: p.guess}})
+	f.freeMap.files[p.slot].chunks++
 	f.doubt(ch, p.Len()-f.freeMap.likely(&p))
-	return out
-}
-
-// adopt makes a request one for the file of another.
-func (f *flight) adopt(ch, of *chunk) {
-	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
-	f.freeMap.files[of.slot].chunks++
+	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: p.Range})
 }
 
 // shorten takes the last n bytes from what a request that is no copy was asked for.
@@ -266,7 +251,7 @@ func (f *flight) came(ch *chunk, fresh int64) {
 func (f *flight) restore(ch *chunk) {
 	f.doubt(ch, 0)
 	if !ch.copy {
-		f.freeMap.give(ch.class, ch.part(ch.rest()))
+		f.freeMap.give(ch.part(ch.rest()))
 	}
 	f.freeMap.settle(ch.slot, 0, -1)
 }

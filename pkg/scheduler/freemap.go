@@ -21,6 +21,7 @@ const (
 type part struct {
 	Range
 	piece Range // as it was Added
+	class Class
 	file  int32
 	slot  int32 // the file's place in freeMap.files; noSlot while it is not in progress
 	guess bool  // the file's size is not known
@@ -187,9 +188,8 @@ func (s *freeMap) takeLast(n, limit int64) part {
 	p.End = min(p.End, limit)
 	p.Off = max(p.Off, p.End-n)
 	before.End, behind.Off = p.Off, p.End
-	s.give(0, before)
-	s.give(0, behind)
-	s.files[p.slot].chunks++
+	s.give(before)
+	s.give(behind)
 	return p
 }
 
@@ -199,7 +199,7 @@ func (s *freeMap) add(p Piece) {
 		return
 	}
 	s.end = p.Range.End
-	q := part{Range: p.Range, piece: p.Range, file: p.File, slot: s.find(p.File), guess: p.Guess}
+	q := part{Range: p.Range, piece: p.Range, class: p.Class, file: p.File, slot: s.find(p.File), guess: p.Guess}
 	s.count(&q, 1)
 	if q.slot == noSlot {
 		s.fresh[p.Class].put(q)
@@ -339,7 +339,7 @@ func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 		if n < p.Len() {
 			rest := p
 			rest.Off += n
-			s.give(k, rest)
+			s.give(rest)
 		}
 	} else if n < p.Len() {
 		rest := &from.live()[i]
@@ -350,17 +350,16 @@ func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 		from.remove(i)
 	}
 	p.End = min(p.End, p.Off+n)
-	s.files[p.slot].chunks++
 	return p
 }
 
 // give makes a part of a file in progress free again.
-func (s *freeMap) give(k Class, p part) {
+func (s *freeMap) give(p part) {
 	if p.Empty() {
 		return
 	}
 	s.count(&p, 1)
-	s.open[k].put(p)
+	s.open[p.class].put(p)
 }
 
 // resolve notes that the size of a piece in progress is known.

@@ -42,8 +42,8 @@ func TestFreeMapOfOneObject(t *testing.T) {
 		t.Fatalf("%v and %v were taken", first.Range, second.Range)
 	}
 	want(Range{40, 90})
-	s.give(0, second)
-	s.give(0, part{Range: Range{5, 10}, piece: first.piece})
+	s.give(second)
+	s.give(part{Range: Range{5, 10}, piece: first.piece})
 	want(Range{5, 10}, Range{30, 90})
 	s.resize(50)
 	want(Range{5, 10}, Range{30, 50})
@@ -62,6 +62,5 @@ func (c *Core) startAt(id LinkID, stream StreamID, r Range, out []Action) []Acti
 	c.flight.now = c.now
 	f := &c.freeMap.files[0]
 	f.owed += r.Len()
-	f.chunks++
-	return c.flight.startPart(id, stream, 0, part{Range: r, piece: Range{End: c.freeMap.end}}, out)
+	return c.flight.start(id, stream, part{Range: r, piece: Range{End: c.freeMap.end}}, out)
 }

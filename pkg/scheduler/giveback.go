@@ -39,7 +39,7 @@ func (c *Core) giveBack(out []Action) []Action {
 // freeEnd makes the last x bytes of a request free again.
 func (f *flight) freeEnd(ch *chunk, x int64, out []Action) []Action {
 	f.links[ch.link].streams.cutShort(ch.stream, f.next)
-	f.freeMap.give(ch.class, ch.part(Range{ch.rng.End - x, ch.rng.End}))
+	f.freeMap.give(ch.part(Range{ch.rng.End - x, ch.rng.End}))
 	f.shorten(ch, x)
 	return append(out, shrink(ch))
 }

@@ -40,8 +40,7 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 		c.freeMap.told, c.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
 	case Planned:
 		if in.Link >= 0 && int(in.Link) < len(c.links) && in.Plan != nil && in.Plan.Validate() == nil {
-			b.plans[in.Link] = *in.Plan
-			c.follow(in.Link)
+			b.follow(in.Link, in.Plan, &c.links[in.Link])
 		}
 	default: // not about a batch
 	}
@@ -49,21 +48,18 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 }
 
 // follow gives a link the connections that its plan wants.
-func (c *Core) follow(id LinkID) {
-	b := c.batch
+func (b *batch) follow(id LinkID, plan *Plan, l *link) {
+	b.plans[id] = *plan
 	b.files = 0
 	for i := range b.plans {
 		if n := b.plans[i].Files; n > 0 && (b.files == 0 || n < b.files) {
 			b.files = n
 		}
 	}
-	if n := b.plans[id].Connections(); n > 0 {
-		l := &c.links[id]
+	if n := plan.Connections(); n > 0 {
 		l.streams.narrowTo(StreamID(n), l)
 	}
 }
 
-// planned says whether somebody else decides how many connections a link has.
-func (c *Core) planned(id LinkID) bool {
-	return c.batch != nil && c.batch.plans[id].Connections() > 0
-}
+// planned says whether a plan says how many connections a link has.
+func (b *batch) planned(id LinkID) bool { return b != nil && b.plans[id].Connections() > 0 }

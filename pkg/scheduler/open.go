@@ -58,7 +58,7 @@ func (c *Core) openAhead(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		undecided := unknown || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
-		if !undecided || !l.mayOpen() || !c.usable(l) || c.planned(id) || without("open-ahead") {
+		if !undecided || !l.mayOpen() || !c.usable(l) || c.batch.planned(id) || without("open-ahead") {
 			continue
 		}
 		most := min(openMost, l.rtt.min/tripPerStream)

@@ -22,7 +22,7 @@ func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int
 			return k, true, i
 		}
 	}
-	if !c.planned(id) {
+	if !c.batch.planned(id) {
 		if k, i = lowest(&s.open); k < MaxClasses {
 			return k, false, i
 		}

@@ -28,7 +28,7 @@ func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
 		f.resolve(ch.piece)
 	}
-	f.freeMap.give(ch.class, ch.part(behind))
+	f.freeMap.give(ch.part(behind))
 	f.shorten(ch, behind.Len())
 	return append(out, shrink(ch))
 }

@@ -103,7 +103,7 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 			t.own.rate *= float64(max(1, t.own.active)) / float64(t.own.active+1)
 		}
 		ch := from.last[victim]
-		if c.batch == nil || c.mayHelp(id, stream, ch) {
+		if c.batch.mayHelp(&c.flight, id, stream, ch) {
 			switch what, bytes := t.decide(from, victim, end); what {
 			case noTakeover:
 			case takeEnd:
@@ -114,7 +114,7 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 					c.batch.states[id].copying |= 1 << stream
 				}
 			case moveRequest:
-				out = c.move(id, stream, ch, out)
+				out = c.flight.reissue(id, stream, ch, out)
 			case replaceBoth:
 				out = c.replaceDuplicate(id, stream, ch, out)
 			}
@@ -295,10 +295,9 @@ func (f *flight) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	from := *ch
 	f.shorten(ch, x)
 	out = f.shrunk(f.find(ch.id), out)
-	out = f.start(thief, stream, stolen, out)
+	out = f.start(thief, stream, from.part(stolen), out)
 	if stolen.Off == from.rng.Off {
 		f.latest().follows(&from)
 	}
-	f.adopt(f.latest(), &from)
 	return out
 }

@@ -81,7 +81,7 @@ func (f *flight) voidBefore(i int, gone Range, out []Action) []Action {
 	}
 	behind := ch.part(Range{gone.End, ch.rng.End})
 	f.shorten(ch, behind.Len())
-	f.freeMap.give(ch.class, behind)
+	f.freeMap.give(behind)
 	return f.curtail(i, gone.Off, out)
 }
 
