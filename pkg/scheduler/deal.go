@@ -231,7 +231,7 @@ func (l *link) askAhead(stream StreamID, planned bool) float64 {
 // requestPiece lets a connection ask for a piece, or a part of one; a banned link, which is only
 // tried, for up to probe bytes.
 func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Action) []Action {
-	k, fresh, i := c.pickPiece(id, stream)
+	k, fresh, i := c.batch.pickPiece(&c.flight, id, stream)
 	if i < 0 {
 		return out
 	}
@@ -239,7 +239,7 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Actio
 	p := &s.freeList(k, fresh).live()[i]
 	n := min(probe, p.Len())
 	if !c.links[id].health.banned {
-		n = c.cutting(id, stream, p)
+		n = c.requestSize(id, stream, p)
 	}
 	if n <= 0 {
 		return out

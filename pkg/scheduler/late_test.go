@@ -80,7 +80,6 @@ func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 		r.add(0, 0, 600_000, false)
 		r.add(1, mib, 2*mib, true)
 		s.take(0, true, 0, 100_000)
-		s.settle(s.find(0), 0, -1)
 		r.expect(c.more)
 		r.tick()
 		first := r.starts()
@@ -93,11 +92,11 @@ func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 	q := &r.core.links[0].load.queues[0]
 	r.add(0, 0, mib, true)
 	r.expect(0)
-	if r.core.tooBusyToLearn(0, 0) {
+	if a := (View{r.core}).asker(0, 0); a.tooBusyToLearn() {
 		t.Error("an idle connection is too busy")
 	}
 	q.requests, q.pending = 1, 900_000
-	if !r.core.tooBusyToLearn(0, 0) {
+	if a := (View{r.core}).asker(0, 0); !a.tooBusyToLearn() {
 		t.Error("a connection that is busy to the end is not")
 	}
 }
