@@ -1,44 +1,17 @@
 package scheduler
 
-import (
-	"cmp"
-	"slices"
-)
-
-func (c *Core) sized() bool { return c.freeMap.told }
-
-// total is how many bytes there are to fetch in all, as far as is known.
-func (c *Core) total() int64 { return c.freeMap.received + c.left() }
-
-// left is how many bytes have not been received.
-func (c *Core) left() int64 {
-	n := c.free()
-	for i := range c.links {
-		n += c.links[i].load.owed()
-	}
-	return n
-}
-
-// free is how many bytes nobody was asked for, those that are still to be Added
-// included.
-func (c *Core) free() int64 { return c.freeMap.bytes() + c.freeMap.more() }
-
-// bdp is how many bytes the link has on the way at its present rate: while it owes fewer, it
-// was not asked for all it can carry.
-func (l *link) bdp() int64 { return int64(l.est.rate * l.rtt.toAnswer().Seconds()) }
-
 // Left is how many bytes have not been received; meaningless while the size is
 // unknown.
-func (c *Core) Left() int64 { return c.left() }
+func (c *Core) Left() int64 { return c.flight.left() }
 
 // Size is the object's size in bytes, -1 while it is unknown; of a batch, how many
 // bytes there are as far as one knows, -1 until the first Expected.
 func (c *Core) Size() int64 {
 	switch {
-	case !c.sized():
+	case !c.freeMap.sized:
 		return -1
 	case c.batch != nil:
-		return c.total()
+		return c.flight.total()
 	}
 	return c.freeMap.end
 }
@@ -65,21 +38,7 @@ func (c *Core) Done(dst []Range) []Range {
 	if c.batch != nil {
 		return dst
 	}
-	at := int64(0)
-	for _, m := range c.Missing(Range{End: c.freeMap.end}, nil) {
-		if m.Off > at {
-			dst = append(dst, Range{at, m.Off})
-		}
-		at = m.End
-	}
-	if at < c.freeMap.end {
-		dst = append(dst, Range{at, c.freeMap.end})
-	}
-	return dst
-}
-
-func sortRanges(r []Range) {
-	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
+	return c.flight.done(dst)
 }
 
 // Prefix is how many bytes have been received from the first on without a gap; of a batch 0.
@@ -87,11 +46,8 @@ func (c *Core) Prefix() int64 {
 	if c.batch != nil {
 		return 0
 	}
-	return c.flight.head(c.freeMap.head())
+	return c.flight.head()
 }
-
-// exhausted says whether there is nothing left that could be asked for.
-func (c *Core) exhausted() bool { return c.freeMap.last() && c.freeMap.empty() }
 
 // Free is how many bytes are wanted that nobody was asked for. In a batch those
 // that are Expected do not count, and a Guess counts as what files of an unknown
@@ -100,18 +56,4 @@ func (c *Core) Free() int64 { return c.freeMap.bytes() }
 
 // Missing appends what of r is wanted and has not been received to dst, sorted and
 // joined. What was Voided is not wanted.
-func (c *Core) Missing(r Range, dst []Range) []Range {
-	first := len(dst)
-	dst = c.flight.rests(r, c.freeMap.missing(r, dst))
-	sortRanges(dst[first:])
-	n := first
-	for _, m := range dst[first:] {
-		if n > first && dst[n-1].End == m.Off {
-			dst[n-1].End = m.End
-			continue
-		}
-		dst[n] = m
-		n++
-	}
-	return dst[:n]
-}
+func (c *Core) Missing(r Range, dst []Range) []Range { return c.flight.missing(r, dst) }

@@ -65,7 +65,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	if l.load.requests == 0 {
 		return l.streams.first(), true
 	}
-	if !c.sized() {
+	if !c.freeMap.sized {
 		return 0, false
 	}
 	best, found, idle := StreamID(0), false, false
@@ -107,7 +107,7 @@ func (c *Core) backLate(l *link, s StreamID) bool {
 // tooLate says whether a link that joins while others are at work, or about to
 // be, would hardly have begun when they have finished.
 func (c *Core) tooLate(l *link) bool {
-	if l.load.asked || without("too-late") || !c.sized() || l.linkUse.urgent {
+	if l.load.asked || without("too-late") || !c.freeMap.sized || l.linkUse.urgent {
 		return false
 	}
 	rate := 0.0
@@ -121,7 +121,7 @@ func (c *Core) tooLate(l *link) bool {
 			rate += o.est.rate
 		}
 	}
-	return float64(c.left()) < float64(rate*worthJoining.Seconds())
+	return float64(c.flight.left()) < float64(rate*worthJoining.Seconds())
 }
 
 // runway is how many bytes l will receive before the first byte of a request that is
@@ -182,7 +182,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	} else {
 		size = int64(float64(size) * c.links[id].shareOf(stream))
 	}
-	if !c.sized() {
+	if !c.freeMap.sized {
 		size = min(size, (View{c}).First())
 	}
 	// A remainder that is not worth a request of its own goes along.
@@ -193,7 +193,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	}
 	size = min(size, c.most(id))
 	if c.cfg.Window > 0 {
-		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
+		size = min(size, max(1, c.cfg.Window/int64(2*c.links.up())))
 	}
 	return c.flight.start(id, stream, c.freeMap.takeFirst(size, c.limit()), out)
 }
@@ -205,20 +205,10 @@ func (c *Core) limit() int64 {
 	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
 		limit = c.drained + w
 	}
-	if c.ends > 0 && !c.sized() && len(c.flight.chunks) > 0 {
+	if c.ends > 0 && !c.freeMap.sized && len(c.flight.chunks) > 0 {
 		limit = min(limit, c.ends)
 	}
 	return limit
-}
-
-// linksUp is how many links have not gone, waiting and banned ones included.
-func (c *Core) linksUp() (n int) {
-	for i := range c.links {
-		if c.links[i].health.up {
-			n++
-		}
-	}
-	return n
 }
 
 // NextWake is when the Core must be stepped again if nothing happens before:
@@ -228,9 +218,13 @@ func (c *Core) NextWake() Time {
 	if c.complete {
 		return wake
 	}
+	least := leastWake
+	if c.batch != nil { // connections have enough to do
+		least = batchWake
+	}
 	for i := range c.links {
 		if l := &c.links[i]; l.health.up && l.load.requests > 0 {
-			wake = min(wake, c.nextLook(l))
+			wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
 		}
 	}
 	return wake
@@ -267,23 +261,14 @@ func (c *Core) NextDue() Time {
 	return due
 }
 
-// nextLook is when to look at a link that is at work.
-func (c *Core) nextLook(l *link) Time {
-	least := leastWake
-	if c.batch != nil { // connections have enough to do
-		least = batchWake
-	}
-	return c.now + max(rateWindow/2/Time(l.streams.most), least)
-}
-
 // nextDecision is when something of a link that is at work may have to be decided.
 func (c *Core) nextDecision(l *link) Time {
 	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
-	if c.batch == nil && c.sized() && c.left() > l.load.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
+	if c.batch == nil && c.freeMap.sized && c.flight.left() > l.load.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
 		wake = min(wake, c.now+max(leastWake, l.rtt.known()/2))
 	}
-	if c.batch == nil && c.sized() && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
+	if c.batch == nil && c.freeMap.sized && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
 		look := leastWake
 		if l.streams.ahead.answered > 0 && !c.cfg.secure() {
 			look = gaugeLook
@@ -297,7 +282,7 @@ func (c *Core) nextDecision(l *link) Time {
 			wake = min(wake, c.now+leastWake)
 		}
 	}
-	if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 && l.streams.most == 1 {
+	if l.est.rate > 0 && c.freeMap.sized && c.cfg.Overlap == 0 && l.streams.most == 1 {
 		if spare := float64(l.load.owed()) - l.runway(); spare > 0 {
 			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}

@@ -17,7 +17,7 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	out = c.flight.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream
-	if !c.sized() {
+	if !c.freeMap.sized {
 		c.ends = max(c.ends, in.Bytes)
 	}
 	return out
@@ -33,7 +33,7 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 	var first *chunk
 	for i := range c.flight.chunks {
 		ch := &c.flight.chunks[i]
-		if ch.duplicate == NoChunk && ch.rng.Off < c.ends && c.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
+		if ch.duplicate == NoChunk && ch.rng.Off < c.ends && c.flight.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
 			first = ch
 		}
 	}
@@ -51,11 +51,6 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 	return c.flight.duplicate(thief, stream, first, out)
 }
 
-// untouched says whether ch has not been answered, over a link that has brought nothing.
-func (c *Core) untouched(ch *chunk) bool {
-	return ch.got == 0 && c.links[ch.link].load.received == 0
-}
-
 // duplicateRemainder has what little is left of a range which reaches beyond the end, now that this is
 // known, fetched by the link as well that was asked for what comes before. A link that is
 // far may not have made its connection when the other one, which has answered, has
@@ -66,7 +61,7 @@ func (c *Core) duplicateRemainder(out []Action) []Action {
 	}
 	for i := range c.flight.chunks {
 		ch := &c.flight.chunks[i]
-		if ch.duplicate != NoChunk || !c.untouched(ch) || ch.left() > c.cfg.most() {
+		if ch.duplicate != NoChunk || !c.flight.untouched(ch) || ch.left() > c.cfg.most() {
 			continue
 		}
 		for j := range c.flight.chunks {

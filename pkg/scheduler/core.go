@@ -136,7 +136,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			out = c.lay(&in, out)
 		}
 	case Power:
-		c.drew(in.Watts, in.Wait)
+		c.drawn.take(c.now, in.Watts, in.Wait, c.links)
 	case Tick: // time is all that matters here
 	}
 	if c.complete {
@@ -159,7 +159,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 		out = c.flush(c.openAhead(out))
 	}
-	if len(c.flight.chunks) == 0 && c.exhausted() {
+	if len(c.flight.chunks) == 0 && c.freeMap.exhausted() {
 		c.complete = true
 		out = append(out, Action{Kind: Complete})
 	}
@@ -205,7 +205,7 @@ func (c *Core) measure() {
 			}
 			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
-			if c.cfg.Parallelism == 0 && c.sized() && !c.batch.planned(LinkID(i)) {
+			if c.cfg.Parallelism == 0 && c.freeMap.sized && !c.batch.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.task())
 				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
@@ -219,7 +219,7 @@ func (c *Core) measure() {
 // link's are counted against its own share; in clear they cost a packet or two, and may turn out
 // to bring more than that.
 func (c *Core) task() task {
-	t := task{left: c.left(), free: c.free(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.sized(), batch: c.batch != nil, secure: c.cfg.secure()}
+	t := task{left: c.flight.left(), free: c.freeMap.unasked(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.freeMap.sized, batch: c.batch != nil, secure: c.cfg.secure()}
 	if t.share = t.left; t.secure {
 		t.share /= int64(max(1, t.links))
 	}
@@ -271,7 +271,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	l.discard(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
-		c.meter(l, ch)
+		l.meter(ch, c.now, c.batch != nil)
 		if l.health.probing && l.health.banned {
 			l.rtt.endBan()
 			out = append(out, l.unban(c.now, ch.link))
@@ -296,26 +296,6 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	default: // a Progress does no more
 	}
 	return out
-}
-
-// meter takes the mean rate of a request that is over for the link's where that says more.
-func (c *Core) meter(l *link, ch *chunk) {
-	age := c.now - ch.issued
-	if age <= 0 {
-		return
-	}
-	rate := float64(ch.got) / age.Seconds()
-	switch {
-	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.rtt.toAnswer()) && !without("mean-of-brief"):
-		// So much the link does carry at present, whatever was measured of requests
-		// that were over before their rate could be.
-		l.est.rate = max(l.est.rate, rate)
-	case !without("mean-of-first") && l.est.rate == 0 && (c.batch != nil || l.load.requests == 1) && ch.got >= initialWindow:
-		// Over before it could be measured: its mean is better than nothing, unless
-		// so little came that it tells of the round trip alone, or it had but a part
-		// of the link's rate.
-		l.est.rate = rate
-	}
 }
 
 // forget drops what was learnt of a link that is gone: it may come back by
@@ -366,7 +346,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 
 // resize learns the object's size, and withdraws what was asked for beyond it.
 func (c *Core) resize(size int64, out []Action) []Action {
-	if c.sized() || size < 0 {
+	if c.freeMap.sized || size < 0 {
 		return out
 	}
 	size = min(size, unsized-1)

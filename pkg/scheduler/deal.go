@@ -86,7 +86,7 @@ func (c *Core) assignBatch(out []Action) []Action {
 	}
 	b.lasts = forever
 	if rate := (View{c}).SumRate(); b.freeMap.last() && rate > 0 {
-		b.lasts = float64(c.left()) / rate
+		b.lasts = float64(c.flight.left()) / rate
 	}
 	b.asking = !without("sizes-first") && b.lasts < learnTrips*longestTrip.Seconds()
 	for more := true; more; {

@@ -110,7 +110,7 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		"a rate is known":   {1 << 20, func(_ *Core, l *link) { l.est.rate = 1 }, 0},
 		"not made ahead":    {1 << 20, func(_ *Core, l *link) { l.streams.conn[1].early = 0 }, 0},
 		"a large part":      {shareMost + 1, func(c *Core, _ *link) { c.freeMap.setFree(Range{0, size + shareMost}) }, 0},
-		"no size is known":  {1 << 20, func(c *Core, _ *link) { c.freeMap.told = false }, 0},
+		"no size is known":  {1 << 20, func(c *Core, _ *link) { c.freeMap.sized = false }, 0},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: size})
 		r.step(Input{Kind: LinkUp})

@@ -170,6 +170,16 @@ func (l *link) unban(now Time, id LinkID) Action {
 // linkList is the links of a run.
 type linkList []link
 
+// up is how many links have not gone, waiting and banned ones included.
+func (ls linkList) up() (n int) {
+	for i := range ls {
+		if ls[i].health.up {
+			n++
+		}
+	}
+	return n
+}
+
 // allBanned is the first banned link where no other is left that could carry anything, else
 // NoLink: it is to be asked like any other then, and may take as long, so that the driver of the
 // Core can give it up in the end.
@@ -205,7 +215,7 @@ func (ls linkList) retryBanned(now Time) {
 // silent link still owes. With neither, the link stays banned and the others finish. While the
 // size is unknown, and near the end, it is asked only if no other link is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
-	if len(c.flight.chunks) > 0 && (!c.sized() || c.task().nearEnd()) {
+	if len(c.flight.chunks) > 0 && (!c.freeMap.sized || c.task().nearEnd()) {
 		return out
 	}
 	v, before, size := View{c}, len(out), min(probeSize, c.most(id))

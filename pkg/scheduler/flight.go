@@ -1,6 +1,9 @@
 package scheduler
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // flight is the requests that are under way, and the account of bytes: each byte that is wanted is
 // free (freeMap), owed by one request, or received. Every change of a request's range goes through
@@ -130,14 +133,63 @@ func (f *flight) first() (first *chunk) {
 	return first
 }
 
-// head is where the first byte lies that a request has not received; end if there is none before.
-func (f *flight) head(end int64) int64 {
+// head is where the first byte lies that nobody has; the end if there is none.
+func (f *flight) head() int64 {
+	at := f.freeMap.head()
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; !ch.copy && ch.left() > 0 {
-			end = min(end, ch.rng.Off+ch.got)
+			at = min(at, ch.rng.Off+ch.got)
 		}
 	}
-	return end
+	return at
+}
+
+// left is how many bytes have not been received, as far as is known.
+func (f *flight) left() int64 {
+	n := f.freeMap.unasked()
+	for i := range f.links {
+		n += f.links[i].load.owed()
+	}
+	return n
+}
+
+// total is how many bytes there are to fetch in all, as far as is known.
+func (f *flight) total() int64 { return f.freeMap.received + f.left() }
+
+// missing appends what of r is wanted and has not been received to dst, sorted and joined.
+func (f *flight) missing(r Range, dst []Range) []Range {
+	first := len(dst)
+	dst = f.rests(r, f.freeMap.missing(r, dst))
+	sortRanges(dst[first:])
+	n := first
+	for _, m := range dst[first:] {
+		if n > first && dst[n-1].End == m.Off {
+			dst[n-1].End = m.End
+			continue
+		}
+		dst[n] = m
+		n++
+	}
+	return dst[:n]
+}
+
+// done appends the ranges of one object that have been received to dst, sorted and joined.
+func (f *flight) done(dst []Range) []Range {
+	at := int64(0)
+	for _, m := range f.missing(Range{End: f.freeMap.end}, nil) {
+		if m.Off > at {
+			dst = append(dst, Range{at, m.Off})
+		}
+		at = m.End
+	}
+	if at < f.freeMap.end {
+		dst = append(dst, Range{at, f.freeMap.end})
+	}
+	return dst
+}
+
+func sortRanges(r []Range) {
+	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
 }
 
 // start has a stream ask for a part that is no longer free, if there is one.
@@ -266,4 +318,9 @@ func (f *flight) sure(ch *chunk) {
 func (f *flight) doubt(ch *chunk, over int64) {
 	f.links[ch.link].load.doubt(ch.stream, over-ch.over)
 	ch.over = over
+}
+
+// untouched says whether ch has not been answered, over a link that has brought nothing.
+func (f *flight) untouched(ch *chunk) bool {
+	return ch.got == 0 && f.links[ch.link].load.received == 0
 }

@@ -125,7 +125,7 @@ type freeMap struct {
 	fileIndex fileIndex
 	active    int // files in progress
 
-	told     bool  // what is expected has been said
+	sized    bool  // how many bytes there are is known: of a batch, expected has been told
 	expected int64 // bytes that are still to be Added
 
 	guesses      int   // free parts that are guesses
@@ -139,8 +139,8 @@ type freeMap struct {
 
 // newFreeMap is the map of one object, of which the ranges have are there.
 func newFreeMap(size int64, have []Range) freeMap {
-	s := freeMap{end: size, told: size >= 0}
-	if !s.told {
+	s := freeMap{end: size, sized: size >= 0}
+	if !s.sized {
 		s.end = unsized
 	}
 	s.open[0].parts = make([]part, 0, 64)
@@ -163,7 +163,7 @@ func newFreeMap(size int64, have []Range) freeMap {
 // resize sets the size of one object, once it is known, and forgets what lies beyond it.
 func (s *freeMap) resize(size int64) {
 	s.cut(Range{size, s.end})
-	s.end, s.told = size, true
+	s.end, s.sized = size, true
 }
 
 // takeFirst takes the first free bytes of one object, n at most, none of them at limit or beyond;
@@ -300,7 +300,7 @@ func (s *freeMap) empty() bool {
 
 // more is how many bytes are still to be Added.
 func (s *freeMap) more() int64 {
-	if !s.told {
+	if !s.sized {
 		return unforeseen
 	}
 	return s.expected
@@ -314,8 +314,14 @@ func (s *freeMap) head() int64 {
 	return s.open[0].live()[0].Off
 }
 
+// unasked is how many bytes nobody was asked for, those that are still to be Added included.
+func (s *freeMap) unasked() int64 { return s.bytes() + s.more() }
+
+// exhausted says whether there is nothing left that could be asked for.
+func (s *freeMap) exhausted() bool { return s.last() && s.empty() }
+
 // last says whether all that there is to fetch is known.
-func (s *freeMap) last() bool { return s.told && s.expected == 0 }
+func (s *freeMap) last() bool { return s.sized && s.expected == 0 }
 
 func (s *freeMap) freeList(k Class, fresh bool) *freeList {
 	if fresh {

@@ -13,7 +13,7 @@ const (
 // starves says whether the consumer of a stream is about to have read all that lies before the
 // head.
 func (c *Core) starves() bool {
-	return c.cfg.Window > 0 && c.sized() && c.Prefix()-c.drained < c.cfg.Window/reserveParts
+	return c.cfg.Window > 0 && c.freeMap.sized && c.Prefix()-c.drained < c.cfg.Window/reserveParts
 }
 
 // holdsUp says whether a link that was delivering has been silent for so long that the consumer

@@ -37,7 +37,7 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 			return c.flight.void(r, out)
 		}
 	case Expected:
-		c.freeMap.told, c.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
+		c.freeMap.sized, c.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
 	case Planned:
 		if in.Link >= 0 && int(in.Link) < len(c.links) && in.Plan != nil && in.Plan.Validate() == nil {
 			b.follow(in.Link, in.Plan, &c.links[in.Link])

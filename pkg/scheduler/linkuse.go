@@ -153,7 +153,7 @@ func (c *Core) room(id LinkID) int64 {
 		return math.MaxInt64
 	}
 	room := l.terms.Cap - l.linkUse.spent - c.flight.owed(id)
-	if room <= 0 || room < c.cfg.minRequest() && room < c.left() {
+	if room <= 0 || room < c.cfg.minRequest() && room < c.flight.left() {
 		return 0
 	}
 	return room

@@ -211,10 +211,10 @@ func (f *flight) largest(id LinkID, s *streams) (most *chunk) {
 // sizesUnknown says whether sizes are still to be learnt before more can be asked for.
 func (c *Core) sizesUnknown() bool {
 	if c.batch == nil {
-		return !c.sized()
+		return !c.freeMap.sized
 	}
 	s := &c.freeMap
-	return s.told && s.unconfirmed > 0 && s.guesses == 0
+	return s.sized && s.unconfirmed > 0 && s.guesses == 0
 }
 
 // ready is when a connection that was opened ahead can take requests; 0 for others.

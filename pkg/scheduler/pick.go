@@ -18,7 +18,7 @@ func (p *Plan) class(stream StreamID) Class {
 func (b *batch) pickPiece(f *flight, id LinkID, stream StreamID) (k Class, fresh bool, i int) {
 	s := b.freeMap
 	if b.asking {
-		if k, i = s.unasked(); i >= 0 && b.mayBegin(&s.fresh[k].live()[i]) {
+		if k, i = s.firstGuess(); i >= 0 && b.mayBegin(&s.fresh[k].live()[i]) {
 			return k, true, i
 		}
 	}
@@ -73,9 +73,9 @@ func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 	return best, place
 }
 
-// unasked is the first file whose size nobody has asked for: its list and its place
+// firstGuess is the first file whose size nobody has asked for: its list and its place
 // there, below 0 where there is none.
-func (s *freeMap) unasked() (Class, int) {
+func (s *freeMap) firstGuess() (Class, int) {
 	if s.guesses == 0 {
 		return 0, -1
 	}

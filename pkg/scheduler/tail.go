@@ -87,7 +87,7 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 	if c.cfg.NoSteal {
 		return out
 	}
-	if !c.sized() {
+	if !c.freeMap.sized {
 		return c.duplicateUnanswered(id, stream, out)
 	}
 	if split := c.split(id, stream, out); len(split) > len(out) {
