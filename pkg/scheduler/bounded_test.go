@@ -18,7 +18,7 @@ func TestAServerThatBoundsConnections(t *testing.T) {
 		}
 		for failed := 1; failed <= 5-answers+1; failed++ {
 			id := c.flight.latest().id
-			c.received(c.flight.find(id), Input{Kind: Failed, Chunk: id, Wait: 250 * Millisecond, Bounded: max(1, answers+1-failed)}, nil)
+			c.flight.received(c.flight.find(id), &Input{Kind: Failed, Chunk: id, Wait: 250 * Millisecond, Bounded: max(1, answers+1-failed)}, nil)
 			if left := l.streams.serving(); left != max(answers, 5-failed) {
 				t.Errorf("it answers %d: %d are left after failure %d", answers, left, failed)
 			}

@@ -103,14 +103,14 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.flight.now = c.now
 	switch in.Kind {
 	case Sized:
-		if c.batch == nil {
-			out = c.resize(in.Bytes, out)
+		if c.batch == nil && !c.freeMap.sized && in.Bytes >= 0 {
+			out = c.duplicateRemainder(c.flight.resize(min(in.Bytes, unsized-1), out))
 		}
 	case Drained:
 		c.drained = max(c.drained, in.Bytes)
 	case Progress, Finished, Failed:
 		if i := c.flight.find(in.Chunk); i >= 0 {
-			out = c.received(i, in, out)
+			out = c.flight.received(i, &in, out)
 		}
 	case Compared:
 		c.cfg.compared = max(0, in.Bytes)
@@ -133,7 +133,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 	case Added, Voided, Expected, Planned:
 		if c.batch != nil {
-			out = c.lay(&in, out)
+			out = c.batch.update(&in, &c.flight, out)
 		}
 	case Power:
 		c.drawn.take(c.now, in.Watts, in.Wait, c.links)
@@ -226,78 +226,6 @@ func (c *Core) task() task {
 	return t
 }
 
-// received books what chunk i has got, and ends it if it ended.
-func (c *Core) received(i int, in Input, out []Action) []Action {
-	ch := &c.flight.chunks[i]
-	l := &c.links[ch.link]
-	l.rtt.observeMin(in.RTT)
-	l.streams.server.single = l.streams.server.single || in.Single && c.batch == nil // which may have other servers
-	l.streams.server.lasting = l.streams.server.lasting || in.Lasting
-	if in.Answered && l.streams.ahead.answered == 0 {
-		l.streams.ahead.answered = c.now
-	}
-	if in.Held {
-		l.health.lastByte, l.streams.conn[ch.stream].heard = c.now, c.now
-	}
-	l.rtt.observeData(in.Trip)
-	l.rtt.observeHandshake(in.Shook, in.Handshake)
-	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
-	// A shrunk chunk may report bytes beyond its new end: they are waste.
-	got := min(max(in.Bytes, ch.got), ch.rng.Len())
-	seen := max(ch.seen, min(in.Bytes, unsized))
-	l.linkUse.spent += min(unsized-l.linkUse.spent, seen-ch.seen)
-	ch.seen = seen
-	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
-		if ch.got == 0 {
-			l.answered(ch, c.now)
-		}
-		l.health.inVain = 0
-		late := c.now - l.expected(ch) - l.turnTime() - l.rtt.known()
-		ch.got = got
-		c.flight.came(ch, fresh)
-		if !ch.copy {
-			l.load.owe(ch.stream, -fresh)
-		}
-		l.load.got(fresh, c.now)
-		l.fillGap(ch.stream, fresh)
-		l.health.lastByte = c.now
-		l.linkUse.failingSince = Never
-		l.speeds.total[ch.stream] += fresh
-		if l.streams.hear(ch, fresh, c.now, late) {
-			l.speeds.restart(ch.stream, l.rtt.known())
-		}
-	}
-	l.holdBehindGap(ch.stream, min(in.Behind, unsized), c.now)
-	l.discard(ch.stream, min(in.Stray, unsized), c.now)
-	switch in.Kind {
-	case Finished:
-		l.meter(ch, c.now, c.batch != nil)
-		if l.health.probing && l.health.banned {
-			l.rtt.endBan()
-			out = append(out, l.unban(c.now, ch.link))
-		}
-		out = c.flight.resolveDuplicate(ch, out)
-		out = c.flight.end(c.flight.find(in.Chunk), out)
-	case Failed:
-		id := ch.link
-		if !l.health.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || l.streams.needless(ch, c.now)) {
-			l.streams.refuse(ch.stream)
-			return c.flight.end(i, out)
-		}
-		if c.batch != nil && ch.left() > 0 {
-			l.streams.lose(ch.stream, c.flight.next)
-		}
-		out = c.flight.end(i, out)
-		l.health.wait(c.now, in.Wait)
-		l.linkUse.failingSince = min(l.linkUse.failingSince, c.now)
-		if l.health.banned {
-			out = append(out, l.ban(c.now, id)) // the probe failed: wait longer
-		}
-	default: // a Progress does no more
-	}
-	return out
-}
-
 // forget drops what was learnt of a link that is gone: it may come back by
 // another network.
 func (l *link) forget(cfg *Config) {
@@ -342,28 +270,4 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 	}
 	l.health.goesUp(c.now, in.Wait)
 	return out
-}
-
-// resize learns the object's size, and withdraws what was asked for beyond it.
-func (c *Core) resize(size int64, out []Action) []Action {
-	if c.freeMap.sized || size < 0 {
-		return out
-	}
-	size = min(size, unsized-1)
-	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
-		ch := &c.flight.chunks[i]
-		if ch.rng.End <= size {
-			continue
-		}
-		if cut := ch.rng.End - max(size, ch.rng.Off+ch.got); ch.copy {
-			ch.rng.End -= cut
-			c.flight.copied -= cut
-		} else {
-			c.flight.shorten(ch, cut)
-			c.freeMap.settle(ch.slot, cut, 0)
-		}
-		out = c.flight.shrunk(i, out)
-	}
-	c.freeMap.resize(size)
-	return c.duplicateRemainder(out)
 }

@@ -22,25 +22,24 @@ func newBatch(links int, free *freeMap) *batch {
 	return b
 }
 
-// lay takes in what is told of pieces and plans. It takes effect with an input of
+// update takes in what is told of pieces and plans. It takes effect with an input of
 // another kind, so that what is told together is seen together.
-func (c *Core) lay(in *Input, out []Action) []Action {
-	b := c.batch
+func (b *batch) update(in *Input, f *flight, out []Action) []Action {
 	b.booked = true
 	switch in.Kind {
 	case Added:
-		c.freeMap.add(in.Piece)
+		b.freeMap.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
-			c.flight.learn(r)
-			c.freeMap.cut(r)
-			return c.flight.void(r, out)
+			f.learn(r)
+			b.freeMap.cut(r)
+			return f.void(r, out)
 		}
 	case Expected:
-		c.freeMap.sized, c.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
+		b.freeMap.sized, b.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
 	case Planned:
-		if in.Link >= 0 && int(in.Link) < len(c.links) && in.Plan != nil && in.Plan.Validate() == nil {
-			b.follow(in.Link, in.Plan, &c.links[in.Link])
+		if in.Link >= 0 && int(in.Link) < len(f.links) && in.Plan != nil && in.Plan.Validate() == nil {
+			b.follow(in.Link, in.Plan, &f.links[in.Link])
 		}
 	default: // not about a batch
 	}

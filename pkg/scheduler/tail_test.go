@@ -30,7 +30,7 @@ func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 }
 
 // step forgets the actions of an input.
-func (c *Core) step(in Input) { c.received(c.flight.find(in.Chunk), in, nil) }
+func (c *Core) step(in Input) { c.flight.received(c.flight.find(in.Chunk), &in, nil) }
 
 // TestNothingIsFetchedTwiceWithinALimit: the copy would have a part of the same rate.
 func TestNothingIsFetchedTwiceWithinALimit(t *testing.T) {
