@@ -55,7 +55,7 @@ func (c *Core) assign(out []Action) []Action {
 			}
 		}
 	}
-	return c.fetchHead(c.goOn(out))
+	return c.fetchHead(c.requestAnyway(out))
 }
 
 // ready is the link's stream that should send its next request now, the one with
@@ -87,7 +87,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			if last := c.flight.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > max(l.runway()*l.shareOf(s), l.opening(s)):
+		case float64(q.pending) > max(l.beforeAnswer()*l.shareOf(s), l.slowStartDemand(s)):
 			continue
 		}
 		if !found || q.pending < l.load.queues[best].pending {
@@ -124,20 +124,20 @@ func (c *Core) tooLate(l *link) bool {
 	return float64(c.flight.left()) < float64(rate*worthJoining.Seconds())
 }
 
-// runway is how many bytes l will receive before the first byte of a request that is
+// beforeAnswer is how many bytes l will receive before the first byte of a request that is
 // sent now; 0 while its rate is unknown.
-func (l *link) runway() float64 {
+func (l *link) beforeAnswer() float64 {
 	if l.streams.server.single {
 		return l.reconnecting()
 	}
 	return float64(l.est.rate * jitMargin * l.rtt.toAnswer().Seconds()) // the conversion forbids a fused multiply-add where this is inlined
 }
 
-// opening is how many bytes a connection in slow start, whose rate is not known or still
+// slowStartDemand is how many bytes a connection in slow start, whose rate is not known or still
 // grows, should have been asked for. In the round trip after which a request that is sent now
 // is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
 // more what it has brought before, as the scheduler may be half a round trip late.
-func (l *link) opening(s StreamID) float64 {
+func (l *link) slowStartDemand(s StreamID) float64 {
 	if without("opening") || l.streams.server.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
@@ -160,9 +160,9 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	return c.grant(id, stream, size, out)
 }
 
-// goOn has the first link that may begin where all have declined: with nothing in flight,
+// requestAnyway has the first link that may begin where all have declined: with nothing in flight,
 // somebody must go on.
-func (c *Core) goOn(out []Action) []Action {
+func (c *Core) requestAnyway(out []Action) []Action {
 	if len(c.flight.chunks) > 0 || c.freeMap.empty() {
 		return out
 	}
@@ -205,8 +205,8 @@ func (c *Core) limit() int64 {
 	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
 		limit = c.drained + w
 	}
-	if c.ends > 0 && !c.freeMap.sized && len(c.flight.chunks) > 0 {
-		limit = min(limit, c.ends)
+	if c.endHint > 0 && !c.freeMap.sized && len(c.flight.chunks) > 0 {
+		limit = min(limit, c.endHint)
 	}
 	return limit
 }
@@ -265,7 +265,7 @@ func (c *Core) NextDue() Time {
 func (c *Core) nextDecision(l *link) Time {
 	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
-	if c.batch == nil && c.freeMap.sized && c.flight.left() > l.load.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
+	if c.batch == nil && c.freeMap.sized && c.flight.left() > l.load.owed() && c.cfg.Overlap == 0 && l.slowStartDemand(0) > 0 && !without("opening-wake") {
 		wake = min(wake, c.now+max(leastWake, l.rtt.known()/2))
 	}
 	if c.batch == nil && c.freeMap.sized && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
@@ -283,7 +283,7 @@ func (c *Core) nextDecision(l *link) Time {
 		}
 	}
 	if l.est.rate > 0 && c.freeMap.sized && c.cfg.Overlap == 0 && l.streams.most == 1 {
-		if spare := float64(l.load.owed()) - l.runway(); spare > 0 {
+		if spare := float64(l.load.owed()) - l.beforeAnswer(); spare > 0 {
 			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}

@@ -279,7 +279,7 @@ func (b *batchFuzz) check() {
 			}
 		}
 	}
-	if active != s.active || guesses != s.guesses || unconfirmed != s.unconfirmed || guessed != s.guessed || len(s.spare)+active != len(s.files) || s.fileIndex.n != active {
+	if active != s.active || guesses != s.guesses || unconfirmed != s.unconfirmed || guessed != s.guessBytes || len(s.spare)+active != len(s.files) || s.fileIndex.n != active {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {

@@ -18,7 +18,7 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream
 	if !c.freeMap.sized {
-		c.ends = max(c.ends, in.Bytes)
+		c.endHint = max(c.endHint, in.Bytes)
 	}
 	return out
 }
@@ -27,13 +27,13 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 // what nobody has answered, if its own answer should be there sooner.
 func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[thief]
-	if c.ends == 0 || c.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
+	if c.endHint == 0 || c.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
 		return out
 	}
 	var first *chunk
 	for i := range c.flight.chunks {
 		ch := &c.flight.chunks[i]
-		if ch.duplicate == NoChunk && ch.rng.Off < c.ends && c.flight.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
+		if ch.duplicate == NoChunk && ch.rng.Off < c.endHint && c.flight.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
 			first = ch
 		}
 	}

@@ -10,10 +10,10 @@ type chunk struct {
 	seen      int64 // bytes received, those beyond its end included
 	issued    Time
 	duplicate ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
-	alone     bool    // nothing of its link's delays its first byte
+	undelayed bool    // nothing of its link's delays its first byte
 	copy      bool    // and was begun after it: what it is asked for is not counted
-	moved     uint8   // times that it was made anew over another connection of its link
-	taken     uint8   // times that another link took over all of it before it was answered
+	reissued  uint8   // times that it was made anew over another connection of its link
+	takenOver uint8   // times that another link took over all of it before it was answered
 
 	ofFile
 }

@@ -40,24 +40,24 @@ type link struct {
 	terms   Terms
 	linkUse linkUse
 	pace    pace
-	scale   scale
+	scale   radioScale
 }
 
 // Core is a run's scheduler: what is missing, and what each link is doing about it.
 type Core struct {
-	cfg       Config
-	freeMap   freeMap
-	batch     *batch // nil: one file
-	flight    flight
-	links     linkList
-	now       Time
-	looked    Time // when the last Tick was
-	drained   int64
-	complete  bool
-	selection selection
-	sole      int64 // takes the place of cfg.First where but one link is usable
-	drawn     drawn
-	ends      int64 // where the object ends, by links that were asked for what lies behind; 0: none was
+	cfg        Config
+	freeMap    freeMap
+	batch      *batch // nil: one file
+	flight     flight
+	links      linkList
+	now        Time
+	lastTick   Time // when the last Tick was
+	drained    int64
+	complete   bool
+	selection  selection
+	firstAlone int64 // takes the place of cfg.First where but one link is usable
+	power      powerMeter
+	endHint    int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
 // New makes a Core.
@@ -65,18 +65,18 @@ func New(cfg Config) (*Core, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	sole := cfg.First
-	if sole == 0 {
-		cfg.First, sole = defaultFirst, largeFirst
+	firstAlone := cfg.First
+	if firstAlone == 0 {
+		cfg.First, firstAlone = defaultFirst, largeFirst
 		if cfg.Batch || cfg.Overlap > 0 {
 			cfg.First = largeFirst
 		}
 	}
 	c := &Core{
-		cfg:    cfg,
-		sole:   sole,
-		flight: newFlight((maxQueued + MaxStreams) * cfg.Links),
-		links:  make(linkList, cfg.Links),
+		cfg:        cfg,
+		firstAlone: firstAlone,
+		flight:     newFlight((maxQueued + MaxStreams) * cfg.Links),
+		links:      make(linkList, cfg.Links),
 	}
 	for i := range c.links {
 		c.links[i].health.slowSince = Never
@@ -136,7 +136,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			out = c.batch.update(&in, &c.flight, out)
 		}
 	case Power:
-		c.drawn.take(c.now, in.Watts, in.Wait, c.links)
+		c.power.take(c.now, in.Watts, in.Wait, c.links)
 	case Tick: // time is all that matters here
 	}
 	if c.complete {

@@ -108,7 +108,7 @@ func (f *flight) resolveDuplicate(ch *chunk, out []Action) []Action {
 	}
 	a.Range.End = ch.rng.Off
 	l.load.owe(loser.stream, -loser.left())
-	f.sure(loser)
+	f.confirmSize(loser)
 	f.freeMap.received += loser.left() - ch.left()
 	f.freeMap.settle(loser.slot, loser.left()-ch.left(), 0)
 	l.load.assigned -= loser.rng.Len() - kept

@@ -46,12 +46,12 @@ const (
 // others continue them at the byte where they stopped, and tries banned links
 // again (skjolden, 8.2.4). When all links are slow, all are kept.
 func (c *Core) failover(out []Action) []Action {
-	if gap := c.now - c.looked; gap > unseen {
+	if gap := c.now - c.lastTick; gap > unseen {
 		for i := range c.links {
 			c.links[i].forgive(c.now, gap)
 		}
 	}
-	c.looked = c.now
+	c.lastTick = c.now
 	if id := c.links.allBanned(); id != NoLink {
 		out = append(out, c.links[id].unban(c.now, id))
 	}

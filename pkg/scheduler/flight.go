@@ -78,9 +78,9 @@ func (f *flight) youngest(id LinkID, stream StreamID) *chunk {
 	}
 }
 
-// stuck is the link's request of which most is missing; nil when there is none that could be
+// mostOwed is the link's request of which most is missing; nil when there is none that could be
 // shared.
-func (f *flight) stuck(id LinkID) *chunk {
+func (f *flight) mostOwed(id LinkID) *chunk {
 	var most *chunk
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.link == id && ch.duplicate == NoChunk && (most == nil || ch.left() > most.left()) {
@@ -110,9 +110,9 @@ func (f *flight) owed(id LinkID) (n int64) {
 	return n
 }
 
-// rests appends what the requests that are no copies have not received to dst, as far as it lies
+// unreceived appends what the requests that are no copies have not received to dst, as far as it lies
 // within r.
-func (f *flight) rests(r Range, dst []Range) []Range {
+func (f *flight) unreceived(r Range, dst []Range) []Range {
 	for i := range f.chunks {
 		ch := &f.chunks[i]
 		if m := ch.rest().within(r); !m.Empty() && !ch.copy {
@@ -159,7 +159,7 @@ func (f *flight) total() int64 { return f.freeMap.received + f.left() }
 // missing appends what of r is wanted and has not been received to dst, sorted and joined.
 func (f *flight) missing(r Range, dst []Range) []Range {
 	first := len(dst)
-	dst = f.rests(r, f.freeMap.missing(r, dst))
+	dst = f.unreceived(r, f.freeMap.missing(r, dst))
 	sortRanges(dst[first:])
 	n := first
 	for _, m := range dst[first:] {
@@ -198,7 +198,7 @@ func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Actio
 		return out
 	}
 	l := &f.links[id]
-	alone := l.alone(stream)
+	undelayed := l.alone(stream)
 	if l.load.requests == 0 {
 		l.health.lastByte = f.now
 	}
@@ -211,7 +211,7 @@ func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Actio
 	l.streams.begun |= 1 << stream
 	l.load.owe(stream, p.Len())
 	l.load.assigned += p.Len()
-	ch := f.add(chunk{link: id, stream: stream, rng: p.Range, issued: f.now, duplicate: NoChunk, alone: alone, ofFile: ofFile{slot: p.slot, class: p.class, piece: p.piece, guess: p.guess}})
+	ch := f.add(chunk{link: id, stream: stream, rng: p.Range, issued: f.now, duplicate: NoChunk, undelayed: undelayed, ofFile: ofFile{slot: p.slot, class: p.class, piece: p.piece, guess: p.guess}})
 	f.freeMap.files[p.slot].chunks++
 	f.doubt(ch, p.Len()-f.freeMap.likely(&p))
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: p.Range})
@@ -308,8 +308,8 @@ func (f *flight) restore(ch *chunk) {
 	f.freeMap.settle(ch.slot, 0, -1)
 }
 
-// sure notes that the file's size is known.
-func (f *flight) sure(ch *chunk) {
+// confirmSize notes that the file's size is known.
+func (f *flight) confirmSize(ch *chunk) {
 	f.doubt(ch, 0)
 	ch.guess = false
 }

@@ -3,11 +3,11 @@ package scheduler
 import "slices"
 
 const (
-	// usualGuess stands for the size in bytes of a file of which nothing is known,
-	// until the sizes of some have been learnt, and typicalOf is over how many of
+	// unknownSize stands for the size in bytes of a file of which nothing is known,
+	// until the sizes of some have been learnt, and sizesCounted is over how many of
 	// them their mean is taken.
-	usualGuess = 128 << 10
-	typicalOf  = 64
+	unknownSize  = 128 << 10
+	sizesCounted = 64
 	// unforeseen stands for what is still to come before anybody has said how much:
 	// more than a run carries.
 	unforeseen = int64(1) << 44
@@ -128,13 +128,13 @@ type freeMap struct {
 	sized    bool  // how many bytes there are is known: of a batch, expected has been told
 	expected int64 // bytes that are still to be Added
 
-	guesses      int   // free parts that are guesses
-	guessed      int64 // bytes that they ask for
-	unconfirmed  int   // free parts that nobody may ask for yet
-	dimmed       int64 // bytes of these
-	skipped      int64 // bytes of their pieces before them
-	typical      float64
-	typicalCount int
+	guesses           int   // free parts that are guesses
+	guessBytes        int64 // bytes that they ask for
+	unconfirmed       int   // free parts that nobody may ask for yet
+	unconfirmedBytes  int64 // bytes of these
+	unconfirmedBefore int64 // bytes of their pieces before them
+	meanSize          float64
+	sizesLearnt       int
 }
 
 // newFreeMap is the map of one object, of which the ranges have are there.
@@ -246,11 +246,11 @@ func (s *freeMap) count(p *part, n int) {
 	switch {
 	case p.unconfirmed():
 		s.unconfirmed += n
-		s.dimmed += int64(n) * p.Len()
-		s.skipped += int64(n) * (p.Off - p.piece.Off)
+		s.unconfirmedBytes += int64(n) * p.Len()
+		s.unconfirmedBefore += int64(n) * (p.Off - p.piece.Off)
 	case p.guess:
 		s.guesses += n
-		s.guessed += int64(n) * p.Len()
+		s.guessBytes += int64(n) * p.Len()
 	}
 }
 
@@ -264,10 +264,10 @@ func (s *freeMap) likely(p *part) int64 {
 
 // guess is how many bytes a file of which nothing is known is taken to have.
 func (s *freeMap) guess() int64 {
-	if s.typicalCount == 0 {
-		return usualGuess
+	if s.sizesLearnt == 0 {
+		return unknownSize
 	}
-	return max(1, int64(s.typical))
+	return max(1, int64(s.meanSize))
 }
 
 // learn takes in how many bytes of a guess there are, which asked for more than a
@@ -276,8 +276,8 @@ func (s *freeMap) learn(asked, bytes int64) {
 	if asked < leastRequest {
 		return
 	}
-	s.typicalCount = min(s.typicalCount+1, typicalOf)
-	s.typical += (float64(bytes) - s.typical) / float64(s.typicalCount)
+	s.sizesLearnt = min(s.sizesLearnt+1, sizesCounted)
+	s.meanSize += (float64(bytes) - s.meanSize) / float64(s.sizesLearnt)
 }
 
 // bytes is how many bytes are free, guesses taken for what they are likely to be.
@@ -285,7 +285,7 @@ func (s *freeMap) bytes() (n int64) {
 	for k := range s.fresh {
 		n += s.fresh[k].bytes + s.open[k].bytes
 	}
-	return n - s.guessed - s.dimmed + min(s.guessed, int64(s.guesses)*s.guess()) + max(0, min(s.dimmed, int64(s.unconfirmed)*s.guess()-s.skipped))
+	return n - s.guessBytes - s.unconfirmedBytes + min(s.guessBytes, int64(s.guesses)*s.guess()) + max(0, min(s.unconfirmedBytes, int64(s.unconfirmed)*s.guess()-s.unconfirmedBefore))
 }
 
 // empty says whether nothing is free.

@@ -126,7 +126,7 @@ func TestThesis824DynamicLimitIsPatientWithALinkThatStaysSlow(t *testing.T) {
 			l.est.rate, l.est.nMarks = tt.slow, 1
 			since := c.now
 			for limit := since + 60*Second; !l.health.banned && c.now < limit; c.now += 100 * Millisecond {
-				l.health.lastByte, c.links[1].health.lastByte, c.looked = c.now, c.now, c.now
+				l.health.lastByte, c.links[1].health.lastByte, c.lastTick = c.now, c.now, c.now
 				c.failover(nil)
 			}
 			if took := (c.now - since).Seconds(); took < float64(want) || took > float64(want)+0.3 {

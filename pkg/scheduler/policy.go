@@ -186,7 +186,7 @@ func (v View) failing(l LinkID) bool { return v.core.links[l].linkUse.failingSin
 // there is no other to share with.
 func (v View) First() int64 {
 	if v.UsableLinks() <= 1 {
-		return v.core.sole
+		return v.core.firstAlone
 	}
 	return v.core.cfg.First
 }

@@ -38,7 +38,7 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 	before, size := len(out), min(probeSize, c.most(id))
 	if !c.freeMap.empty() {
 		out = c.flight.start(id, stream, c.freeMap.takeFirst(size, c.freeMap.end), out)
-	} else if ch := c.flight.stuck(id); ch != nil && !c.cfg.NoSteal {
+	} else if ch := c.flight.mostOwed(id); ch != nil && !c.cfg.NoSteal {
 		out = c.takeOver(id, stream, ch, size, out)
 	}
 	if len(out) > before {

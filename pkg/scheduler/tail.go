@@ -134,7 +134,7 @@ func (t *thief) decide(from *eta, victim StreamID, end float64) (what takeover, 
 			return replaceBoth, 0
 		}
 		return noTakeover, 0
-	case own && ch.got == 0 && (t.link.streams.conn[t.stream].cut > 0 || ch.moved >= movedMost):
+	case own && ch.got == 0 && (t.link.streams.conn[t.stream].cut > 0 || ch.reissued >= movedMost):
 		return noTakeover, 0 // whom nothing has answered since cannot do better, it would go to and fro
 	case own && t.own.fresh&(1<<victim) != 0 && !without("share-guard"):
 		return noTakeover, 0 // shares are alike
@@ -246,7 +246,7 @@ func (t *thief) unheard(ch *chunk) bool {
 // great.
 func (t *thief) worthMoving(from *eta, victim StreamID, end float64) bool {
 	ch, own := from.last[victim], from == &t.own
-	if t.link.load.preempted > 0 || !t.link.est.measured() || ch.got > 0 || !own && ch.taken >= takenMost {
+	if t.link.load.preempted > 0 || !t.link.est.measured() || ch.got > 0 || !own && ch.takenOver >= takenMost {
 		return false
 	}
 	alone, trips := t.own.soonest(t.stream, ch.left()-ch.over), float64(movedTrips)
@@ -279,7 +279,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 // often as they may. Each may take itself to be sooner than the one before: two links would take
 // what is not to be shared from each other without end, at one instant even.
 func (c *chunk) toAndFro(thief LinkID) bool {
-	return c.got == 0 && c.link != thief && c.taken >= takenMost
+	return c.got == 0 && c.link != thief && c.takenOver >= takenMost
 }
 
 // cutOff moves the last x bytes of a request to a stream of thief.

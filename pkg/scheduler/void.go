@@ -1,8 +1,8 @@
 package scheduler
 
-// learn learns sizes from what is about to be voided: the first bytes of a guess
+// learnSizes learns sizes from what is about to be voided: the first bytes of a guess
 // whose end nobody wants are as many as there are.
-func (f *flight) learn(r Range) {
+func (f *flight) learnSizes(r Range) {
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
 			if r.Off > ch.piece.Off {
@@ -26,7 +26,7 @@ func (f *flight) resolve(piece Range) {
 	f.freeMap.resolve(piece)
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.guess && ch.piece == piece {
-			f.sure(ch)
+			f.confirmSize(ch)
 		}
 	}
 }
@@ -41,13 +41,13 @@ func (f *flight) void(r Range, out []Action) []Action {
 			continue
 		}
 		if gone.End < rest.End {
-			out = f.voidBefore(i, gone, out)
+			out = f.voidMiddle(i, gone, out)
 			continue
 		}
 		if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
 			duplicate := &f.chunks[j]
 			if duplicate.rng.Off+duplicate.got >= gone.Off && gone.Off > rest.Off {
-				out = f.voidWon(i, j, gone.Off, out)
+				out = f.voidDuplicated(i, j, gone.Off, out)
 				continue
 			}
 			if duplicate.rng.Off+duplicate.got < gone.Off {
@@ -56,14 +56,14 @@ func (f *flight) void(r Range, out []Action) []Action {
 				out = append(out, shrink(duplicate))
 			}
 		}
-		out = f.curtail(i, gone.Off, out)
+		out = f.endAt(i, gone.Off, out)
 	}
 	return out
 }
 
-// curtail makes a request end at end, where it has not come to yet, or just has:
+// endAt makes a request end at end, where it has not come to yet, or just has:
 // what is beyond is not wanted.
-func (f *flight) curtail(i int, end int64, out []Action) []Action {
+func (f *flight) endAt(i int, end int64, out []Action) []Action {
 	ch := &f.chunks[i]
 	n := ch.rng.End - end
 	f.shorten(ch, n)
@@ -71,9 +71,9 @@ func (f *flight) curtail(i int, end int64, out []Action) []Action {
 	return f.shrunk(i, out)
 }
 
-// voidBefore voids what is not at the end of a request: what is behind it is free
+// voidMiddle voids what is not at the end of a request: what is behind it is free
 // again.
-func (f *flight) voidBefore(i int, gone Range, out []Action) []Action {
+func (f *flight) voidMiddle(i int, gone Range, out []Action) []Action {
 	ch := &f.chunks[i]
 	if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
 		out = f.withdraw(j, out) // it stands behind
@@ -82,11 +82,11 @@ func (f *flight) voidBefore(i int, gone Range, out []Action) []Action {
 	behind := ch.part(Range{gone.End, ch.rng.End})
 	f.shorten(ch, behind.Len())
 	f.freeMap.give(behind)
-	return f.curtail(i, gone.Off, out)
+	return f.endAt(i, gone.Off, out)
 }
 
-// voidWon ends a request and its copy, which has all that is wanted of it.
-func (f *flight) voidWon(i, j int, end int64, out []Action) []Action {
+// voidDuplicated ends a request and its copy, which has all that is wanted of it.
+func (f *flight) voidDuplicated(i, j int, end int64, out []Action) []Action {
 	ch, won := &f.chunks[i], &f.chunks[j]
 	l, w := &f.links[ch.link], &f.links[won.link]
 	out = append(out,

@@ -23,15 +23,15 @@ const (
 	lastWhole = 1.5
 )
 
-// drawn is what is known of the power of the links' radios.
-type drawn struct {
-	told  Time   // when the power was last told
-	alone LinkID // the link that has worked alone since, and ...
-	since Time   // ... from when on; Never: none has
+// powerMeter is what is known of the power of the links' radios.
+type powerMeter struct {
+	lastReading Time   // when the power was last told
+	alone       LinkID // the link that has worked alone since, and ...
+	since       Time   // ... from when on; Never: none has
 }
 
-// scale is how wrong the model of a link's radio is.
-type scale struct {
+// radioScale is how wrong the model of a link's radio is.
+type radioScale struct {
 	received int64   // bytes when the power was last told
 	measured float64 // mJ, aged
 	modelled float64 // mJ, aged in the same way
@@ -39,7 +39,7 @@ type scale struct {
 }
 
 // factor is by what the model is to be multiplied.
-func (s *scale) factor() float64 {
+func (s *radioScale) factor() float64 {
 	if s.seconds < scaleEvidence || s.modelled <= 0 {
 		return 1
 	}
@@ -48,7 +48,7 @@ func (s *scale) factor() float64 {
 
 // learn takes what a link has drawn on average over so many seconds, and what its model
 // says, in mW.
-func (s *scale) learn(seconds, measured, modelled float64) {
+func (s *radioScale) learn(seconds, measured, modelled float64) {
 	keep := scaleMemory / (scaleMemory + seconds)
 	s.measured = float64(keep*s.measured) + float64(measured*seconds)
 	s.modelled = float64(keep*s.modelled) + float64(modelled*seconds)
@@ -69,9 +69,9 @@ func (r Radio) times(factor float64) Radio {
 func (l *link) radio() Radio { return l.terms.Radio.times(l.scale.factor()) }
 
 // take takes a reading of the power: watts above the base power, on average over a time.
-func (d *drawn) take(now Time, watts float64, over Time, links linkList) {
-	missed := float64(now-d.told) > lastWhole*float64(over)
-	d.told = now
+func (d *powerMeter) take(now Time, watts float64, over Time, links linkList) {
+	missed := float64(now-d.lastReading) > lastWhole*float64(over)
+	d.lastReading = now
 	id, alone := links.worksAlone(now)
 	if !alone || id != d.alone {
 		d.since = now

@@ -37,7 +37,7 @@ func (c *Core) requestSize(id LinkID, stream StreamID, p *part) int64 {
 	case likely-size < least, !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && a.brief(likely):
 		size = whole
 	}
-	if p.guess && c.freeMap.typicalCount == 0 && !a.bounded && !without("first-unknown") {
+	if p.guess && c.freeMap.sizesLearnt == 0 && !a.bounded && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
 	if p.guess && size < whole && a.tooBusyToLearn() {

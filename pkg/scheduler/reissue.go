@@ -18,12 +18,12 @@ func (f *flight) reissue(thief LinkID, stream StreamID, ch *chunk, out []Action)
 
 // follows notes that a request is another one made anew, over another connection or link.
 func (c *chunk) follows(before *chunk) {
-	c.taken = before.taken
+	c.takenOver = before.takenOver
 	if c.link == before.link {
-		c.moved = before.moved + 1
+		c.reissued = before.reissued + 1
 		return
 	}
-	c.taken++
+	c.takenOver++
 }
 
 // mayHelp says whether a connection may help with ch: where files at once are

@@ -31,7 +31,7 @@ func (b *batch) update(in *Input, f *flight, out []Action) []Action {
 		b.freeMap.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
-			f.learn(r)
+			f.learnSizes(r)
 			b.freeMap.cut(r)
 			return f.void(r, out)
 		}
