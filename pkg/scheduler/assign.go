@@ -55,7 +55,7 @@ func (c *Core) assign(out []Action) []Action {
 			}
 		}
 	}
-	return c.fetchHead(c.goOn(out))
+	return c.fetchHead(c.requestAnyway(out))
 }
 
 // ready is the link's stream that should send its next request now, the one with
@@ -65,7 +65,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	if l.load.requests == 0 {
 		return l.streams.first(), true
 	}
-	if !c.sized() {
+	if !c.freeMap.sized {
 		return 0, false
 	}
 	best, found, idle := StreamID(0), false, false
@@ -87,7 +87,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			if last := c.flight.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > max(l.runway()*l.shareOf(s), l.opening(s)):
+		case float64(q.pending) > max(l.beforeAnswer()*l.shareOf(s), l.slowStartDemand(s)):
 			continue
 		}
 		if !found || q.pending < l.load.queues[best].pending {
@@ -107,7 +107,7 @@ func (c *Core) backLate(l *link, s StreamID) bool {
 // tooLate says whether a link that joins while others are at work, or about to
 // be, would hardly have begun when they have finished.
 func (c *Core) tooLate(l *link) bool {
-	if l.load.asked || without("too-late") || !c.sized() || l.linkUse.urgent {
+	if l.load.asked || without("too-late") || !c.freeMap.sized || l.linkUse.urgent {
 		return false
 	}
 	rate := 0.0
@@ -121,23 +121,23 @@ func (c *Core) tooLate(l *link) bool {
 			rate += o.est.rate
 		}
 	}
-	return float64(c.left()) < float64(rate*worthJoining.Seconds())
+	return float64(c.flight.left()) < float64(rate*worthJoining.Seconds())
 }
 
-// runway is how many bytes l will receive before the first byte of a request that is
+// beforeAnswer is how many bytes l will receive before the first byte of a request that is
 // sent now; 0 while its rate is unknown.
-func (l *link) runway() float64 {
+func (l *link) beforeAnswer() float64 {
 	if l.streams.server.single {
 		return l.reconnecting()
 	}
 	return float64(l.est.rate * jitMargin * l.rtt.toAnswer().Seconds()) // the conversion forbids a fused multiply-add where this is inlined
 }
 
-// opening is how many bytes a connection in slow start, whose rate is not known or still
+// slowStartDemand is how many bytes a connection in slow start, whose rate is not known or still
 // grows, should have been asked for. In the round trip after which a request that is sent now
 // is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
 // more what it has brought before, as the scheduler may be half a round trip late.
-func (l *link) opening(s StreamID) float64 {
+func (l *link) slowStartDemand(s StreamID) float64 {
 	if without("opening") || l.streams.server.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
@@ -150,7 +150,7 @@ func (l *link) opening(s StreamID) float64 {
 
 // request gives a link free bytes, as many as the policy says.
 func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
-	if len(c.ledger.free) == 0 {
+	if c.freeMap.empty() {
 		return out
 	}
 	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
@@ -160,10 +160,10 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	return c.grant(id, stream, size, out)
 }
 
-// goOn has the first link that may begin where all have declined: with nothing in flight,
+// requestAnyway has the first link that may begin where all have declined: with nothing in flight,
 // somebody must go on.
-func (c *Core) goOn(out []Action) []Action {
-	if len(c.flight.chunks) > 0 || len(c.ledger.free) == 0 {
+func (c *Core) requestAnyway(out []Action) []Action {
+	if len(c.flight.chunks) > 0 || c.freeMap.empty() {
 		return out
 	}
 	for id := range LinkID(len(c.links)) {
@@ -182,66 +182,33 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	} else {
 		size = int64(float64(size) * c.links[id].shareOf(stream))
 	}
-	if !c.sized() {
+	if !c.freeMap.sized {
 		size = min(size, (View{c}).First())
 	}
 	// A remainder that is not worth a request of its own goes along.
 	least := c.links[id].atLeast(c.cfg.minRequest())
 	size = max(size, least)
-	if free := c.ledger.free[0].Len(); free-size < least {
+	if free := c.freeMap.open[0].live()[0].Len(); free-size < least {
 		size = free
 	}
 	size = min(size, c.most(id))
 	if c.cfg.Window > 0 {
-		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
+		size = min(size, max(1, c.cfg.Window/int64(2*c.links.up())))
 	}
-	r := c.ledger.take(size, c.limit())
-	return c.start(id, stream, r, out)
+	return c.flight.start(id, stream, c.freeMap.takeFirst(size, c.limit()), out)
 }
 
 // limit is from where on nobody is asked for bytes. What a link was told of the end says
 // nothing if nobody else is at work.
 func (c *Core) limit() int64 {
-	limit := c.ledger.size
+	limit := c.freeMap.end
 	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
 		limit = c.drained + w
 	}
-	if c.ends > 0 && !c.sized() && len(c.flight.chunks) > 0 {
-		limit = min(limit, c.ends)
+	if c.endHint > 0 && !c.freeMap.sized && len(c.flight.chunks) > 0 {
+		limit = min(limit, c.endHint)
 	}
 	return limit
-}
-
-// linksUp is how many links have not gone, waiting and banned ones included.
-func (c *Core) linksUp() (n int) {
-	for i := range c.links {
-		if c.links[i].health.up {
-			n++
-		}
-	}
-	return n
-}
-
-func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action {
-	if r.Empty() {
-		return out
-	}
-	l := &c.links[id]
-	alone := l.alone(stream)
-	if l.load.requests == 0 {
-		l.health.lastByte = c.now
-	}
-	if l.load.begin(stream, c.now) {
-		l.streams.conn[stream].heard = c.now
-	} else {
-		l.streams.piped |= 1 << stream
-	}
-	l.linkUse.asked, l.linkUse.cheapIdle = true, false
-	l.streams.begun |= 1 << stream
-	l.load.owe(stream, r.Len())
-	l.load.assigned += r.Len()
-	ch := c.flight.add(chunk{link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone})
-	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: r})
 }
 
 // NextWake is when the Core must be stepped again if nothing happens before:
@@ -251,9 +218,13 @@ func (c *Core) NextWake() Time {
 	if c.complete {
 		return wake
 	}
+	least := leastWake
+	if c.batch != nil { // connections have enough to do
+		least = batchWake
+	}
 	for i := range c.links {
 		if l := &c.links[i]; l.health.up && l.load.requests > 0 {
-			wake = min(wake, c.nextLook(l))
+			wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
 		}
 	}
 	return wake
@@ -290,23 +261,14 @@ func (c *Core) NextDue() Time {
 	return due
 }
 
-// nextLook is when to look at a link that is at work.
-func (c *Core) nextLook(l *link) Time {
-	least := leastWake
-	if c.batch != nil { // connections have enough to do
-		least = batchWake
-	}
-	return c.now + max(rateWindow/2/Time(l.streams.most), least)
-}
-
 // nextDecision is when something of a link that is at work may have to be decided.
 func (c *Core) nextDecision(l *link) Time {
 	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
-	if c.batch == nil && c.sized() && c.left() > l.load.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
+	if c.batch == nil && c.freeMap.sized && c.flight.left() > l.load.owed() && c.cfg.Overlap == 0 && l.slowStartDemand(0) > 0 && !without("opening-wake") {
 		wake = min(wake, c.now+max(leastWake, l.rtt.known()/2))
 	}
-	if c.batch == nil && c.sized() && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
+	if c.batch == nil && c.freeMap.sized && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
 		look := leastWake
 		if l.streams.ahead.answered > 0 && !c.cfg.secure() {
 			look = gaugeLook
@@ -320,8 +282,8 @@ func (c *Core) nextDecision(l *link) Time {
 			wake = min(wake, c.now+leastWake)
 		}
 	}
-	if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 && l.streams.most == 1 {
-		if spare := float64(l.load.owed()) - l.runway(); spare > 0 {
+	if l.est.rate > 0 && c.freeMap.sized && c.cfg.Overlap == 0 && l.streams.most == 1 {
+		if spare := float64(l.load.owed()) - l.beforeAnswer(); spare > 0 {
 			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}

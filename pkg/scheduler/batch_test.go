@@ -78,7 +78,7 @@ func TestAGuessIsAskedForAsAWholeAndCorrected(t *testing.T) {
 	r.known(10e6)
 	c := r.core
 	r.expect(1 << 30)
-	c.batch.freeMap.learn(mib, 100_000) // what files are like
+	c.freeMap.learn(mib, 100_000) // what files are like
 	for f := range int64(30) {
 		r.add(int32(f), f*mib, (f+1)*mib, true)
 	}
@@ -118,7 +118,7 @@ func TestTheRestOfAGuessWaitsForItsSize(t *testing.T) {
 	const mib = 1 << 20
 	r := batchRig(t, 300*Millisecond)
 	r.known(1e6)
-	r.core.batch.freeMap.learn(mib, mib)
+	r.core.freeMap.learn(mib, mib)
 	r.add(0, 0, mib, true)
 	r.expect(0)
 	r.tick()
@@ -147,7 +147,7 @@ func TestACopyThatHasAllThatIsWanted(t *testing.T) {
 	r.tick()
 	c := r.core
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 10_000})
-	c.duplicate(1, 0, &c.flight.chunks[0], nil)
+	c.flight.duplicate(1, 0, &c.flight.chunks[0], nil)
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 20_000})
 	r.step(Input{Kind: Progress, Chunk: 1, Bytes: 35_000}) // up to 45,000
 	r.step(Input{Kind: Voided, Piece: Piece{Range: Range{40_000, 60_000}}})
@@ -169,7 +169,7 @@ func TestAVoidInTheMiddleOfARequest(t *testing.T) {
 	r.tick()
 	c := r.core
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 10_000})
-	c.duplicate(0, 1, &c.flight.chunks[0], nil)
+	c.flight.duplicate(0, 1, &c.flight.chunks[0], nil)
 	r.step(Input{Kind: Voided, Piece: Piece{Range: Range{20_000, 30_000}}})
 	r.want(Cancel, Shrink)
 	if got := c.Missing(Range{0, 1 << 30}, nil); !slices.Equal(got, []Range{{10_000, 20_000}, {30_000, 60_000}}) {

@@ -100,7 +100,7 @@ func TestABatchOfSmallFilesIsBoundedInMemory(t *testing.T) {
 		}
 		w.finish()
 	}
-	s := &w.c.batch.freeMap
+	s := &w.c.freeMap
 	if !w.done || len(s.files) > 5000 || cap(s.fresh[0].parts) > 1<<17 {
 		t.Errorf("done %v, places for %d files, %d parts", w.done, len(s.files), cap(s.fresh[0].parts))
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // wanted is what a batch's driver wants and has not got: the model that a Core's
-// ledger is held against.
+// Core is held against.
 type wanted struct {
 	pieces []Range
 	left   []Range // sorted, disjoint, joined
@@ -208,7 +208,7 @@ func (b *batchFuzz) start(a Action) {
 // check holds the Core's account against the model's.
 func (b *batchFuzz) check() {
 	t, c := b.t, b.c
-	s := &c.batch.freeMap
+	s := &c.freeMap
 	var known []Range
 	mark := func(r Range) {
 		if !r.Empty() {
@@ -279,7 +279,7 @@ func (b *batchFuzz) check() {
 			}
 		}
 	}
-	if active != s.active || guesses != s.guesses || unconfirmed != s.unconfirmed || guessed != s.guessed || len(s.spare)+active != len(s.files) || s.fileIndex.n != active {
+	if active != s.active || guesses != s.guesses || unconfirmed != s.unconfirmed || guessed != s.guessBytes || len(s.spare)+active != len(s.files) || s.fileIndex.n != active {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {
@@ -300,7 +300,7 @@ func (b *batchFuzz) finish() {
 	b.tell(Input{Kind: Expected})
 	for round := 0; !b.complete; round++ {
 		if round > 20000 {
-			b.t.Fatalf("it does not end: %v missing, %d files in progress", b.c.Missing(Range{0, unsized}, nil), b.c.batch.freeMap.active)
+			b.t.Fatalf("it does not end: %v missing, %d files in progress", b.c.Missing(Range{0, unsized}, nil), b.c.freeMap.active)
 		}
 		b.now += 100 * Millisecond
 		b.tell(Input{Kind: LinkUp, Link: LinkID(round % 3)})

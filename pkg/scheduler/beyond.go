@@ -14,11 +14,11 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	ch := c.flight.chunks[i]
 	l := &c.links[ch.link]
 	l.rtt.observeMin(in.RTT)
-	out = c.end(i, out)
+	out = c.flight.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream
-	if !c.sized() {
-		c.ends = max(c.ends, in.Bytes)
+	if !c.freeMap.sized {
+		c.endHint = max(c.endHint, in.Bytes)
 	}
 	return out
 }
@@ -27,13 +27,13 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 // what nobody has answered, if its own answer should be there sooner.
 func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[thief]
-	if c.ends == 0 || c.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
+	if c.endHint == 0 || c.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
 		return out
 	}
 	var first *chunk
 	for i := range c.flight.chunks {
 		ch := &c.flight.chunks[i]
-		if ch.duplicate == NoChunk && ch.rng.Off < c.ends && c.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
+		if ch.duplicate == NoChunk && ch.rng.Off < c.endHint && c.flight.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
 			first = ch
 		}
 	}
@@ -48,12 +48,7 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 	if without("duplicate-unanswered") {
 		return out
 	}
-	return c.duplicate(thief, stream, first, out)
-}
-
-// untouched says whether ch has not been answered, over a link that has brought nothing.
-func (c *Core) untouched(ch *chunk) bool {
-	return ch.got == 0 && c.links[ch.link].load.received == 0
+	return c.flight.duplicate(thief, stream, first, out)
 }
 
 // duplicateRemainder has what little is left of a range which reaches beyond the end, now that this is
@@ -66,14 +61,14 @@ func (c *Core) duplicateRemainder(out []Action) []Action {
 	}
 	for i := range c.flight.chunks {
 		ch := &c.flight.chunks[i]
-		if ch.duplicate != NoChunk || !c.untouched(ch) || ch.left() > c.cfg.most() {
+		if ch.duplicate != NoChunk || !c.flight.untouched(ch) || ch.left() > c.cfg.most() {
 			continue
 		}
 		for j := range c.flight.chunks {
 			before := &c.flight.chunks[j]
 			l := before.link
 			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt.min > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
-				return c.duplicate(l, before.stream, ch, out) // only the last range reaches beyond the end
+				return c.flight.duplicate(l, before.stream, ch, out) // only the last range reaches beyond the end
 			}
 		}
 	}

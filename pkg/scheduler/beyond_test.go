@@ -33,8 +33,8 @@ func TestWhoIsToldOfTheEndFetchesWhatNobodyHasAnswered(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if r.core.copied != 100_000 {
-		t.Errorf("%d bytes are asked for twice", r.core.copied)
+	if r.core.flight.copied != 100_000 {
+		t.Errorf("%d bytes are asked for twice", r.core.flight.copied)
 	}
 	r.now += 20 * Millisecond
 	r.step(Input{Kind: Finished, Link: 1, Chunk: 2, Bytes: 100_000})

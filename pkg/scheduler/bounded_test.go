@@ -14,11 +14,11 @@ func TestAServerThatBoundsConnections(t *testing.T) {
 		l.streams.most, l.streams.worked = 5, 31
 		r.now, c.now = 10*Millisecond, 10*Millisecond
 		for s := range StreamID(5) {
-			c.start(0, s, Range{int64(s) << 20, int64(s+1) << 20}, nil)
+			c.startAt(0, s, Range{int64(s) << 20, int64(s+1) << 20}, nil)
 		}
 		for failed := 1; failed <= 5-answers+1; failed++ {
 			id := c.flight.latest().id
-			c.received(c.flight.find(id), Input{Kind: Failed, Chunk: id, Wait: 250 * Millisecond, Bounded: max(1, answers+1-failed)}, nil)
+			c.flight.received(c.flight.find(id), &Input{Kind: Failed, Chunk: id, Wait: 250 * Millisecond, Bounded: max(1, answers+1-failed)}, nil)
 			if left := l.streams.serving(); left != max(answers, 5-failed) {
 				t.Errorf("it answers %d: %d are left after failure %d", answers, left, failed)
 			}

@@ -10,10 +10,10 @@ type chunk struct {
 	seen      int64 // bytes received, those beyond its end included
 	issued    Time
 	duplicate ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
-	alone     bool    // nothing of its link's delays its first byte
+	undelayed bool    // nothing of its link's delays its first byte
 	copy      bool    // and was begun after it: what it is asked for is not counted
-	moved     uint8   // times that it was made anew over another connection of its link
-	taken     uint8   // times that another link took over all of it before it was answered
+	reissued  uint8   // times that it was made anew over another connection of its link
+	takenOver uint8   // times that another link took over all of it before it was answered
 
 	ofFile
 }
@@ -44,20 +44,9 @@ func shrink(ch *chunk) Action {
 	return Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng}
 }
 
-// shorten takes the last n bytes from what a request that is no copy was asked for.
-func (c *Core) shorten(ch *chunk, n int64) {
-	ch.rng.End -= n
-	o := &c.links[ch.link].load
-	o.owe(ch.stream, -n)
-	o.assigned -= n
-}
-
-// shrunk tells of a request's new end, or withdraws chunk i where it has come to that.
-func (c *Core) shrunk(i int, out []Action) []Action {
-	if ch := &c.flight.chunks[i]; ch.left() > 0 {
-		return append(out, shrink(ch))
-	}
-	return c.withdraw(i, out) // do not wait for the end of what is complete
+// part is what of a request's file r is, to be made free again.
+func (c *chunk) part(r Range) part {
+	return part{Range: r, piece: c.piece, class: c.class, slot: c.slot, guess: c.guess}
 }
 
 // rest is what a request has not received.

@@ -40,27 +40,24 @@ type link struct {
 	terms   Terms
 	linkUse linkUse
 	pace    pace
-	scale   scale
+	scale   radioScale
 }
 
-// Core is a run's scheduler: the ledger of what is missing, and what each link
-// is doing about it.
+// Core is a run's scheduler: what is missing, and what each link is doing about it.
 type Core struct {
-	cfg       Config
-	ledger    ledger
-	batch     *batch // nil: one file
-	had       int64  // bytes that were there at the beginning
-	flight    flight
-	links     linkList
-	now       Time
-	looked    Time // when the last Tick was
-	drained   int64
-	copied    int64 // bytes that are asked for twice, or were received twice
-	complete  bool
-	selection selection
-	sole      int64 // takes the place of cfg.First where but one link is usable
-	drawn     drawn
-	ends      int64 // where the object ends, by links that were asked for what lies behind; 0: none was
+	cfg        Config
+	freeMap    freeMap
+	batch      *batch // nil: one file
+	flight     flight
+	links      linkList
+	now        Time
+	lastTick   Time // when the last Tick was
+	drained    int64
+	complete   bool
+	selection  selection
+	firstAlone int64 // takes the place of cfg.First where but one link is usable
+	power      powerMeter
+	endHint    int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
 // New makes a Core.
@@ -68,30 +65,29 @@ func New(cfg Config) (*Core, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	sole := cfg.First
-	if sole == 0 {
-		cfg.First, sole = defaultFirst, largeFirst
+	firstAlone := cfg.First
+	if firstAlone == 0 {
+		cfg.First, firstAlone = defaultFirst, largeFirst
 		if cfg.Batch || cfg.Overlap > 0 {
 			cfg.First = largeFirst
 		}
 	}
 	c := &Core{
-		cfg:    cfg,
-		sole:   sole,
-		ledger: newLedger(cfg.Size, cfg.Have),
-		flight: newFlight((maxQueued + MaxStreams) * cfg.Links),
-		links:  make(linkList, cfg.Links),
-	}
-	for _, r := range cfg.Have {
-		c.had += r.Len()
+		cfg:        cfg,
+		firstAlone: firstAlone,
+		flight:     newFlight((maxQueued + MaxStreams) * cfg.Links),
+		links:      make(linkList, cfg.Links),
 	}
 	for i := range c.links {
 		c.links[i].health.slowSince = Never
 		c.links[i].linkUse.failingSince = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
+	c.flight.links, c.flight.freeMap, c.flight.batch = c.links, &c.freeMap, cfg.Batch
 	if cfg.Batch {
-		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
+		c.batch = newBatch(cfg.Links, &c.freeMap)
+	} else {
+		c.freeMap = newFreeMap(cfg.Size, cfg.Have)
 	}
 	return c, nil
 }
@@ -104,16 +100,17 @@ func New(cfg Config) (*Core, error) {
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
+	c.flight.now = c.now
 	switch in.Kind {
 	case Sized:
-		if c.batch == nil {
-			out = c.resize(in.Bytes, out)
+		if c.batch == nil && !c.freeMap.sized && in.Bytes >= 0 {
+			out = c.duplicateRemainder(c.flight.resize(min(in.Bytes, unsized-1), out))
 		}
 	case Drained:
 		c.drained = max(c.drained, in.Bytes)
 	case Progress, Finished, Failed:
 		if i := c.flight.find(in.Chunk); i >= 0 {
-			out = c.received(i, in, out)
+			out = c.flight.received(i, &in, out)
 		}
 	case Compared:
 		c.cfg.compared = max(0, in.Bytes)
@@ -123,7 +120,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 	case Short:
 		if i := c.flight.find(in.Chunk); i >= 0 {
-			out = c.clip(i, in.Bytes, out)
+			out = c.flight.clip(i, in.Bytes, out)
 		}
 	case LinkUp, LinkDown:
 		if in.Link >= 0 && int(in.Link) < len(c.links) {
@@ -136,10 +133,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 	case Added, Voided, Expected, Planned:
 		if c.batch != nil {
-			out = c.lay(&in, out)
+			out = c.batch.update(&in, &c.flight, out)
 		}
 	case Power:
-		c.drew(in.Watts, in.Wait)
+		c.power.take(c.now, in.Watts, in.Wait, c.links)
 	case Tick: // time is all that matters here
 	}
 	if c.complete {
@@ -162,7 +159,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 		out = c.flush(c.openAhead(out))
 	}
-	if len(c.flight.chunks) == 0 && c.exhausted() {
+	if len(c.flight.chunks) == 0 && c.freeMap.exhausted() {
 		c.complete = true
 		out = append(out, Action{Kind: Complete})
 	}
@@ -208,7 +205,7 @@ func (c *Core) measure() {
 			}
 			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
-			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
+			if c.cfg.Parallelism == 0 && c.freeMap.sized && !c.batch.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.task())
 				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
@@ -222,159 +219,11 @@ func (c *Core) measure() {
 // link's are counted against its own share; in clear they cost a packet or two, and may turn out
 // to bring more than that.
 func (c *Core) task() task {
-	t := task{left: c.left(), free: c.free(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.sized(), batch: c.batch != nil, secure: c.cfg.secure()}
+	t := task{left: c.flight.left(), free: c.freeMap.unasked(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.freeMap.sized, batch: c.batch != nil, secure: c.cfg.secure()}
 	if t.share = t.left; t.secure {
 		t.share /= int64(max(1, t.links))
 	}
 	return t
-}
-
-// received books what chunk i has got, and ends it if it ended.
-func (c *Core) received(i int, in Input, out []Action) []Action {
-	ch := &c.flight.chunks[i]
-	l := &c.links[ch.link]
-	l.rtt.observeMin(in.RTT)
-	l.streams.server.single = l.streams.server.single || in.Single && c.batch == nil // which may have other servers
-	l.streams.server.lasting = l.streams.server.lasting || in.Lasting
-	if in.Answered && l.streams.ahead.answered == 0 {
-		l.streams.ahead.answered = c.now
-	}
-	if in.Held {
-		l.health.lastByte, l.streams.conn[ch.stream].heard = c.now, c.now
-	}
-	l.rtt.observeData(in.Trip)
-	l.rtt.observeHandshake(in.Shook, in.Handshake)
-	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
-	// A shrunk chunk may report bytes beyond its new end: they are waste.
-	got := min(max(in.Bytes, ch.got), ch.rng.Len())
-	seen := max(ch.seen, min(in.Bytes, unsized))
-	l.linkUse.spent += min(unsized-l.linkUse.spent, seen-ch.seen)
-	ch.seen = seen
-	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
-		if ch.got == 0 {
-			l.answered(ch, c.now)
-		}
-		l.health.inVain = 0
-		late := c.now - l.expected(ch) - l.turnTime() - l.rtt.known()
-		ch.got = got
-		if c.batch != nil {
-			c.came(ch, fresh)
-		}
-		if !ch.copy {
-			l.load.owe(ch.stream, -fresh)
-		}
-		l.load.got(fresh, c.now)
-		l.fillGap(ch.stream, fresh)
-		l.health.lastByte = c.now
-		l.linkUse.failingSince = Never
-		l.speeds.total[ch.stream] += fresh
-		if l.streams.hear(ch, fresh, c.now, late) {
-			l.speeds.restart(ch.stream, l.rtt.known())
-		}
-	}
-	l.holdBehindGap(ch.stream, min(in.Behind, unsized), c.now)
-	l.discard(ch.stream, min(in.Stray, unsized), c.now)
-	switch in.Kind {
-	case Finished:
-		c.meter(l, ch)
-		if l.health.probing && l.health.banned {
-			l.rtt.endBan()
-			out = append(out, l.unban(c.now, ch.link))
-		}
-		out = c.resolveDuplicate(ch, out)
-		out = c.end(c.flight.find(in.Chunk), out)
-	case Failed:
-		id := ch.link
-		if !l.health.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || l.streams.needless(ch, c.now)) {
-			l.streams.refuse(ch.stream)
-			return c.end(i, out)
-		}
-		if c.batch != nil && ch.left() > 0 {
-			l.streams.lose(ch.stream, c.flight.next)
-		}
-		out = c.end(i, out)
-		l.health.wait(c.now, in.Wait)
-		l.linkUse.failingSince = min(l.linkUse.failingSince, c.now)
-		if l.health.banned {
-			out = append(out, l.ban(c.now, id)) // the probe failed: wait longer
-		}
-	default: // a Progress does no more
-	}
-	return out
-}
-
-// meter takes the mean rate of a request that is over for the link's where that says more.
-func (c *Core) meter(l *link, ch *chunk) {
-	age := c.now - ch.issued
-	if age <= 0 {
-		return
-	}
-	rate := float64(ch.got) / age.Seconds()
-	switch {
-	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.rtt.toAnswer()) && !without("mean-of-brief"):
-		// So much the link does carry at present, whatever was measured of requests
-		// that were over before their rate could be.
-		l.est.rate = max(l.est.rate, rate)
-	case !without("mean-of-first") && l.est.rate == 0 && (c.batch != nil || l.load.requests == 1) && ch.got >= initialWindow:
-		// Over before it could be measured: its mean is better than nothing, unless
-		// so little came that it tells of the round trip alone, or it had but a part
-		// of the link's rate.
-		l.est.rate = rate
-	}
-}
-
-// withdraw cancels chunk i.
-func (c *Core) withdraw(i int, out []Action) []Action {
-	return c.end(i, append(out, cancel(&c.flight.chunks[i])))
-}
-
-// end forgets chunk i; what it has not received is free again.
-func (c *Core) end(i int, out []Action) []Action {
-	ch := c.flight.chunks[i]
-	l := &c.links[ch.link]
-	last := l.load.end(ch.stream)
-	if last {
-		l.streams.piped &^= 1 << ch.stream
-	}
-	if ch.left() > 0 || last {
-		l.dropGap(ch.stream)
-	}
-	if l.load.requests == 0 {
-		l.health.probing = false
-	}
-	if ch.left() > 0 {
-		l.streams.broken |= 1 << ch.stream
-		if c.batch != nil {
-			l.streams.cutShort(ch.stream, c.flight.next)
-		}
-	}
-	l.listen(c.now)
-	c.flight.drop(i)
-	if l.load.requests == 0 {
-		l.est.idle(l.load.arrived())
-		l.pace.pause()
-	}
-	if ch.copy {
-		c.copied -= ch.rng.Len() - spent(&ch, ch.got)
-	} else {
-		l.load.owe(ch.stream, -ch.left())
-		l.load.assigned -= ch.left()
-		c.ledger.give(ch.rest())
-	}
-	if c.batch != nil {
-		c.restore(&ch)
-	}
-	return c.unpair(&ch, out)
-}
-
-// release withdraws every request of a link.
-func (c *Core) release(id LinkID, out []Action) []Action {
-	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
-		if c.flight.chunks[i].link == id {
-			out = c.withdraw(i, out)
-		}
-	}
-	return out
 }
 
 // forget drops what was learnt of a link that is gone: it may come back by
@@ -393,9 +242,9 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 	l := &c.links[in.Link]
 	if in.Kind == LinkDown {
 		l.health.goesDown()
-		out = c.release(in.Link, out)
+		out = c.flight.release(in.Link, out)
 		l.forget(&c.cfg)
-		if c.planned(in.Link) { // a plan outlives the network
+		if c.batch.planned(in.Link) { // a plan outlives the network
 			l.streams.most = StreamID(c.batch.plans[in.Link].Connections())
 		}
 		c.links.retryBanned(c.now)
@@ -421,27 +270,4 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 	}
 	l.health.goesUp(c.now, in.Wait)
 	return out
-}
-
-// resize learns the object's size, and withdraws what was asked for beyond it.
-func (c *Core) resize(size int64, out []Action) []Action {
-	if c.sized() || size < 0 {
-		return out
-	}
-	size = min(size, unsized-1)
-	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
-		ch := &c.flight.chunks[i]
-		if ch.rng.End <= size {
-			continue
-		}
-		if cut := ch.rng.End - max(size, ch.rng.Off+ch.got); ch.copy {
-			ch.rng.End -= cut
-			c.copied -= cut
-		} else {
-			c.shorten(ch, cut)
-		}
-		out = c.shrunk(i, out)
-	}
-	c.ledger.resize(size)
-	return c.duplicateRemainder(out)
 }

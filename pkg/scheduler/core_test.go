@@ -125,7 +125,7 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	}
 	done := r.core.Done(nil)
 	if done[0] != (Range{0, stopped}) {
-		t.Fatalf("the ledger has %v, %d bytes came", done, stopped)
+		t.Fatalf("the free map has %v, %d bytes came", done, stopped)
 	}
 	if !slices.ContainsFunc(acts[i:], func(a Action) bool { return a.Kind == Start && a.Range.Off == stopped }) {
 		t.Errorf("nobody was asked for the byte where it stopped: %+v", acts[i:])
@@ -165,7 +165,7 @@ func TestAnInterfaceThatIsBackEndsABanAndAWaitButNotItsServers(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.release(0, nil)
+	r.core.flight.release(0, nil)
 	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkUp, Link: 0})
 	r.want(Unban)
@@ -322,7 +322,7 @@ func busyCore(t testing.TB, links, requests int) *Core {
 	for id := range LinkID(links) {
 		c.Step(0, Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, RTT: 20 * Millisecond}, nil)
 		for c.links[id].load.requests < requests/links {
-			c.start(id, 0, c.ledger.take(1<<30, c.ledger.size), nil)
+			c.flight.start(id, 0, c.freeMap.takeFirst(1<<30, c.freeMap.end), nil)
 		}
 	}
 	return c
@@ -353,7 +353,7 @@ func TestTheLastLinkIsNotBanned(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.release(0, nil)
+	r.core.flight.release(0, nil)
 	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkDown, Link: 1})
 	acts := slices.Clone(r.acts)

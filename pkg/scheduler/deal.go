@@ -77,7 +77,7 @@ func (c *Core) assignBatch(out []Action) []Action {
 		return out
 	}
 	clear(b.states)
-	if c.copied > 0 {
+	if c.flight.copied > 0 {
 		for i := range c.flight.chunks {
 			if ch := &c.flight.chunks[i]; ch.copy {
 				b.states[ch.link].copying |= 1 << ch.stream
@@ -86,7 +86,7 @@ func (c *Core) assignBatch(out []Action) []Action {
 	}
 	b.lasts = forever
 	if rate := (View{c}).SumRate(); b.freeMap.last() && rate > 0 {
-		b.lasts = float64(c.left()) / rate
+		b.lasts = float64(c.flight.left()) / rate
 	}
 	b.asking = !without("sizes-first") && b.lasts < learnTrips*longestTrip.Seconds()
 	for more := true; more; {
@@ -150,7 +150,7 @@ func (c *Core) assignBatchTo(id LinkID, out []Action) []Action {
 			}
 		}
 		t.blocked |= 1 << stream
-		if !c.planned(id) {
+		if !c.batch.planned(id) {
 			t.blocked = ^uint64(0) // nor is there for the others
 		}
 	}
@@ -231,27 +231,18 @@ func (l *link) askAhead(stream StreamID, planned bool) float64 {
 // requestPiece lets a connection ask for a piece, or a part of one; a banned link, which is only
 // tried, for up to probe bytes.
 func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Action) []Action {
-	k, fresh, i := c.pickPiece(id, stream)
+	k, fresh, i := c.batch.pickPiece(&c.flight, id, stream)
 	if i < 0 {
 		return out
 	}
-	s := &c.batch.freeMap
+	s := c.batch.freeMap
 	p := &s.freeList(k, fresh).live()[i]
 	n := min(probe, p.Len())
 	if !c.links[id].health.banned {
-		n = c.cutting(id, stream, p)
+		n = c.requestSize(id, stream, p)
 	}
 	if n <= 0 {
 		return out
 	}
-	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
-}
-
-// startPart asks for a part that was taken.
-func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
-	out = c.start(id, stream, p.Range, out)
-	ch := c.flight.latest()
-	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
-	c.doubt(ch, p.Len()-c.batch.freeMap.likely(&p))
-	return out
+	return c.flight.start(id, stream, s.take(k, fresh, i, n), out)
 }

@@ -29,7 +29,7 @@ func TestALoneConnectionIsAskedForItsSlowStart(t *testing.T) {
 		s := &r.core.links[0].streams
 		s.most = StreamID(c.connections)
 		s.conn[0].brought = brought
-		if n := r.core.links[0].askAhead(0, r.core.planned(0)); (n >= 2*brought) != c.doubled {
+		if n := r.core.links[0].askAhead(0, r.core.batch.planned(0)); (n >= 2*brought) != c.doubled {
 			t.Errorf("%s: asked %.0f bytes ahead where %d were brought", name, n, brought)
 		}
 	}
@@ -63,8 +63,8 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 			r.add(int32(f), f*size, (f+1)*size, false)
 		}
 		for range c.busy {
-			k, fresh, i := r.core.pickPiece(0, 0)
-			r.core.startPart(0, 0, k, r.core.batch.freeMap.take(k, fresh, i, size), nil)
+			k, fresh, i := r.core.batch.pickPiece(&r.core.flight, 0, 0)
+			r.core.flight.start(0, 0, r.core.freeMap.take(k, fresh, i, size), nil)
 		}
 		if r.tick(); len(r.acts) == 0 || r.acts[0].Link != c.on {
 			t.Errorf("%+v: %+v", c, r.acts)

@@ -2,7 +2,7 @@ package scheduler
 
 // At the end of a download an idle stream may fetch what is left of a small request that is still
 // under way; the first of the two to have it wins (ALGORITHMS, Tail). The duplicate is counted
-// nowhere until it has won or its original has failed, so that the ledger stays exact.
+// nowhere until it has won or its original has failed, so that what is free stays exact.
 const (
 	// duplicateRequests is how many least requests a rest may be large to be fetched twice, or to
 	// be taken whole from a victim. Chosen by hand.
@@ -55,26 +55,23 @@ func (t *thief) worthReplacing(ch *chunk, end float64) bool {
 // replaceDuplicate lets a link take over all of a request, and ends the duplicate of it.
 func (c *Core) replaceDuplicate(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	original := ch.id
-	out = c.unpair(ch, out)
+	out = c.flight.unpair(ch, out)
 	ch = &c.flight.chunks[c.flight.find(original)]
 	ch.duplicate = NoChunk // unpair leaves that to whoever ends it
 	return c.takeOver(thief, stream, ch, ch.left(), out)
 }
 
 // duplicate lets a stream fetch the rest of ch too.
-func (c *Core) duplicate(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+func (f *flight) duplicate(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	rest := ch.rest()
-	ch.duplicate = c.flight.next
+	ch.duplicate = f.next
 	original := ch.id
-	c.copied += rest.Len()
-	out = c.start(thief, stream, rest, out)
-	copied := c.flight.latest()
+	f.copied += rest.Len()
+	out = f.start(thief, stream, ch.part(rest), out)
+	copied := f.latest()
+	f.doubt(copied, 0)
 	copied.duplicate, copied.copy = original, true
-	if c.batch != nil {
-		c.adopt(copied, &c.flight.chunks[c.flight.find(original)])
-		c.batch.states[thief].copying |= 1 << stream
-	}
-	l := &c.links[thief]
+	l := &f.links[thief]
 	l.load.owe(stream, -rest.Len())
 	l.load.assigned -= rest.Len()
 	out[len(out)-1].Copy = true
@@ -90,50 +87,48 @@ func spent(loser *chunk, received int64) int64 {
 
 // resolveDuplicate cancels the duplicate of a request that has been finished, if it has one: of
 // the original counts what it had before the copy was begun.
-func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
-	i := c.flight.find(ch.duplicate)
+func (f *flight) resolveDuplicate(ch *chunk, out []Action) []Action {
+	i := f.find(ch.duplicate)
 	if ch.duplicate == NoChunk || i < 0 {
 		return out
 	}
 	ch.duplicate = NoChunk
-	loser := &c.flight.chunks[i]
+	loser := &f.chunks[i]
 	loser.duplicate = NoChunk
 	a := cancel(loser)
 	if loser.copy {
-		return c.end(i, append(out, a))
+		return f.end(i, append(out, a))
 	}
-	c.copied -= ch.rng.Len() - spent(loser, loser.rng.Off+loser.got-ch.rng.Off)
+	f.copied -= ch.rng.Len() - spent(loser, loser.rng.Off+loser.got-ch.rng.Off)
 	// The copy has what the original has not, and stands for it from now on.
-	l, w := &c.links[loser.link], &c.links[ch.link]
+	l, w := &f.links[loser.link], &f.links[ch.link]
 	kept := ch.rng.Off - loser.rng.Off
-	if c.batch != nil {
-		l.streams.cutShort(loser.stream, c.flight.next)
+	if f.batch {
+		l.streams.cutShort(loser.stream, f.next)
 	}
 	a.Range.End = ch.rng.Off
 	l.load.owe(loser.stream, -loser.left())
-	if c.batch != nil {
-		c.sure(loser)
-		c.batch.received += loser.left() - ch.left()
-		c.batch.freeMap.settle(loser.slot, loser.left()-ch.left(), 0)
-	}
+	f.confirmSize(loser)
+	f.freeMap.received += loser.left() - ch.left()
+	f.freeMap.settle(loser.slot, loser.left()-ch.left(), 0)
 	l.load.assigned -= loser.rng.Len() - kept
 	w.load.assigned += ch.rng.Len()
 	w.load.owe(ch.stream, ch.left()) // nothing, if it was finished in truth
 	loser.rng.End, loser.got = ch.rng.Off, kept
 	ch.copy = false
-	return c.end(i, append(out, a))
+	return f.end(i, append(out, a))
 }
 
 // unpair ends what ties a request that ends unfinished to its duplicate. A copy leaves
 // its original alone; a copy without one has nothing to stand for.
-func (c *Core) unpair(ch *chunk, out []Action) []Action {
-	i := c.flight.find(ch.duplicate)
+func (f *flight) unpair(ch *chunk, out []Action) []Action {
+	i := f.find(ch.duplicate)
 	if ch.duplicate == NoChunk || i < 0 {
 		return out
 	}
-	c.flight.chunks[i].duplicate = NoChunk
+	f.chunks[i].duplicate = NoChunk
 	if ch.copy {
 		return out
 	}
-	return c.withdraw(i, out)
+	return f.withdraw(i, out)
 }

@@ -59,11 +59,11 @@ func (c *Core) emtcp() (e emtcp) {
 	if c.cfg.Energy != EnergyEMTCP {
 		return e
 	}
-	e = emtcp{links: c.links, now: c.now, deadline: c.cfg.Deadline, keeps: 1 - c.cfg.Offload, sized: c.sized(), left: c.left(), window: c.cfg.Window, least: c.cfg.minRequest()}
+	e = emtcp{links: c.links, now: c.now, deadline: c.cfg.Deadline, keeps: 1 - c.cfg.Offload, sized: c.freeMap.sized, left: c.flight.left(), window: c.cfg.Window, least: c.cfg.minRequest()}
 	if c.cfg.Offload == 0 {
 		e.keeps = 1 - offloadShare
 	}
-	if e.total = c.total(); e.window > 0 {
+	if e.total = c.flight.total(); e.window > 0 {
 		e.reserve = c.Prefix() - c.drained
 	}
 	return e

@@ -10,7 +10,7 @@ func ending(t *testing.T, free int64) *rig {
 	near, link := &r.core.links[0], &r.core.links[1]
 	near.est.rate, link.est.rate = 1e7, 7e6
 	near.health.lastByte, link.health.lastByte = r.now, r.now
-	r.core.ledger.free = []Range{{0, free}}
+	r.core.freeMap.setFree(Range{0, free})
 	for id := range LinkID(2) { // what is in flight lasts for 0.6 s
 		l := &r.core.links[id]
 		for l.load.owed() > int64(0.6*l.est.rate) {
@@ -34,11 +34,11 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 		l := &r.core.links[1]
 		for i := range r.core.flight.chunks {
 			if ch := &r.core.flight.chunks[i]; ch.link == 1 && ch.stream == 5 {
-				r.core.end(i, nil)
+				r.core.flight.end(i, nil)
 				break
 			}
 		}
-		r.core.ledger.free = []Range{{0, free}}
+		r.core.freeMap.setFree(Range{0, free})
 		l.load.queues[5] = queue{}
 		l.streams.lose(5, r.core.flight.next)
 		l.streams.worked |= 1 << 5

@@ -85,7 +85,7 @@ func (l *link) bestRate() float64 {
 // energyPlan gathers the links that serve. hopeful takes of those that are chosen the best that
 // may come, where it is not known yet what they carry.
 func (c *Core) energyPlan(hopeful bool) energyPlan {
-	m := newEnergyPlan(c.now, c.cfg.Deadline, float64(c.left()), float64(c.cfg.First), c.sized())
+	m := newEnergyPlan(c.now, c.cfg.Deadline, float64(c.flight.left()), float64(c.cfg.First), c.freeMap.sized)
 	nearest := Never
 	for i := range c.links {
 		if rtt := c.links[i].rtt.min; rtt > 0 {

@@ -81,7 +81,7 @@ func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
 		"room is known": {func(_ *Core, l *link) { l.streams.ahead.room = 1 }, false},
 		"the rate is":   {func(_ *Core, l *link) { l.est.rate = 1 }, false},
 		"not ahead":     {func(_ *Core, l *link) { l.streams.conn[1].early = 0 }, false},
-		"a large file":  {func(c *Core, _ *link) { c.ledger.free[0].End += 1 << 30 }, false},
+		"a large file":  {func(c *Core, _ *link) { c.freeMap.setFree(Range{0, 1 << 30}) }, false},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 		r.up(1)
@@ -109,8 +109,8 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		"as the others":     {1 << 20, func(_ *Core, l *link) { l.streams.ahead.each = 77 }, 77},
 		"a rate is known":   {1 << 20, func(_ *Core, l *link) { l.est.rate = 1 }, 0},
 		"not made ahead":    {1 << 20, func(_ *Core, l *link) { l.streams.conn[1].early = 0 }, 0},
-		"a large part":      {shareMost + 1, func(c *Core, _ *link) { c.ledger.free[0].End += shareMost }, 0},
-		"no size is known":  {1 << 20, func(c *Core, _ *link) { c.ledger.size = unsized }, 0},
+		"a large part":      {shareMost + 1, func(c *Core, _ *link) { c.freeMap.setFree(Range{0, size + shareMost}) }, 0},
+		"no size is known":  {1 << 20, func(c *Core, _ *link) { c.freeMap.sized = false }, 0},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: size})
 		r.step(Input{Kind: LinkUp})

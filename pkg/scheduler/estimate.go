@@ -202,3 +202,23 @@ func (e *estimator) measured() bool { return e.rate > 0 || e.nSamples > 0 }
 func (e *estimator) forget() {
 	*e = estimator{bytes: e.bytes, known: e.known, fullSince: e.fullSince}
 }
+
+// meter takes the mean rate of a request that is over for the link's where that says more.
+func (l *link) meter(ch *chunk, now Time, batch bool) {
+	age := now - ch.issued
+	if age <= 0 {
+		return
+	}
+	rate := float64(ch.got) / age.Seconds()
+	switch {
+	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.rtt.toAnswer()) && !without("mean-of-brief"):
+		// So much the link does carry at present, whatever was measured of requests
+		// that were over before their rate could be.
+		l.est.rate = max(l.est.rate, rate)
+	case !without("mean-of-first") && l.est.rate == 0 && (batch || l.load.requests == 1) && ch.got >= initialWindow:
+		// Over before it could be measured: its mean is better than nothing, unless
+		// so little came that it tells of the round trip alone, or it had but a part
+		// of the link's rate.
+		l.est.rate = rate
+	}
+}

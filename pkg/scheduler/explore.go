@@ -201,7 +201,7 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 // the number of connections is given, where a slow reader may be the bottleneck (Window), and where
 // energy is to be saved, for which the links' rates must be known.
 func (c *Core) explore(out []Action) []Action {
-	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.sized() {
+	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.freeMap.sized {
 		return out
 	}
 	for i := range c.links {
@@ -211,7 +211,7 @@ func (c *Core) explore(out []Action) []Action {
 			out = c.askAnother(id, out)
 		case giveUpAsked:
 			if at := c.flight.find(s.explore.chunk); at >= 0 && c.flight.chunks[at].got == 0 {
-				out = c.withdraw(at, out)
+				out = c.flight.withdraw(at, out)
 			}
 			s.explore.fail(c.now)
 		case noAdvice:
@@ -257,11 +257,11 @@ func (s *streams) worthExploring(now Time, l *link, t task) bool {
 func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	stream := l.streams.most
-	if l.load.queues[stream].requests > 0 || len(c.ledger.free) == 0 {
+	if l.load.queues[stream].requests > 0 || c.batch != nil || c.freeMap.empty() {
 		return out
 	}
 	before := len(out)
-	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.most(id)), c.ledger.size), out); len(out) > before {
+	if out = c.flight.start(id, stream, c.freeMap.takeFirst(min(probeSize, c.most(id)), c.freeMap.end), out); len(out) > before {
 		l.streams.explore.begin(handshaking, c.now, l)
 		l.streams.explore.chunk = c.flight.next - 1
 	}

@@ -46,12 +46,12 @@ const (
 // others continue them at the byte where they stopped, and tries banned links
 // again (skjolden, 8.2.4). When all links are slow, all are kept.
 func (c *Core) failover(out []Action) []Action {
-	if gap := c.now - c.looked; gap > unseen {
+	if gap := c.now - c.lastTick; gap > unseen {
 		for i := range c.links {
 			c.links[i].forgive(c.now, gap)
 		}
 	}
-	c.looked = c.now
+	c.lastTick = c.now
 	if id := c.links.allBanned(); id != NoLink {
 		out = append(out, c.links[id].unban(c.now, id))
 	}
@@ -61,7 +61,7 @@ func (c *Core) failover(out []Action) []Action {
 		case !l.health.up:
 		case l.health.banned && l.health.probing:
 			if c.now-l.health.lastByte > l.rtt.probeLimit(l.health.probeLimit()) {
-				out = append(c.release(id, out), l.ban(c.now, id))
+				out = append(c.flight.release(id, out), l.ban(c.now, id))
 			}
 		case l.health.banned:
 			if c.now >= l.health.notBefore && !l.linkUse.resting {
@@ -74,7 +74,7 @@ func (c *Core) failover(out []Action) []Action {
 			if l.load.fruitless() && l.health.inVain < math.MaxUint8 {
 				l.health.inVain++
 			}
-			out = append(c.release(id, out), l.ban(c.now, id))
+			out = append(c.flight.release(id, out), l.ban(c.now, id))
 		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
 			out = c.probeByReconnect(id, out)
 		case l.health.reconnect.tries > 0:
@@ -170,6 +170,16 @@ func (l *link) unban(now Time, id LinkID) Action {
 // linkList is the links of a run.
 type linkList []link
 
+// up is how many links have not gone, waiting and banned ones included.
+func (ls linkList) up() (n int) {
+	for i := range ls {
+		if ls[i].health.up {
+			n++
+		}
+	}
+	return n
+}
+
 // allBanned is the first banned link where no other is left that could carry anything, else
 // NoLink: it is to be asked like any other then, and may take as long, so that the driver of the
 // Core can give it up in the end.
@@ -205,20 +215,20 @@ func (ls linkList) retryBanned(now Time) {
 // silent link still owes. With neither, the link stays banned and the others finish. While the
 // size is unknown, and near the end, it is asked only if no other link is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
-	if len(c.flight.chunks) > 0 && (!c.sized() || c.task().nearEnd()) {
+	if len(c.flight.chunks) > 0 && (!c.freeMap.sized || c.task().nearEnd()) {
 		return out
 	}
 	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
 	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.requestPiece(id, 0, size, out)
 	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
-		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
-	} else if len(c.ledger.free) > 0 {
-		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
+		out = c.flight.start(id, 0, c.freeMap.takeLast(size, c.limit()), out)
+	} else if !c.freeMap.empty() {
+		out = c.flight.start(id, 0, c.freeMap.takeFirst(size, c.limit()), out)
 	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		v.eta(victim, &o)
-		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
+		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && !o.last[s].guess && c.batch.mayHelp(&c.flight, id, 0, o.last[s]) {
 			out = c.takeOver(id, 0, o.last[s], size, out)
 		}
 	}

@@ -1,12 +1,22 @@
 package scheduler
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// flight is the requests that are under way, in the order of their ids.
+// flight is the requests that are under way, and the account of bytes: each byte that is wanted is
+// free (freeMap), owed by one request, or received. Every change of a request's range goes through
+// its methods, which keep freeMap and the links' loads in step with it.
 type flight struct {
-	chunks []chunk // a part of space
-	space  []chunk
-	next   ChunkID
+	chunks  []chunk // in the order of their ids; a part of space
+	space   []chunk
+	next    ChunkID
+	now     Time
+	links   linkList
+	freeMap *freeMap
+	batch   bool  // the requests are for many files
+	copied  int64 // bytes that are asked for twice, or were received twice
 }
 
 func newFlight(most int) flight {
@@ -68,9 +78,9 @@ func (f *flight) youngest(id LinkID, stream StreamID) *chunk {
 	}
 }
 
-// stuck is the link's request of which most is missing; nil when there is none that could be
+// mostOwed is the link's request of which most is missing; nil when there is none that could be
 // shared.
-func (f *flight) stuck(id LinkID) *chunk {
+func (f *flight) mostOwed(id LinkID) *chunk {
 	var most *chunk
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.link == id && ch.duplicate == NoChunk && (most == nil || ch.left() > most.left()) {
@@ -100,9 +110,9 @@ func (f *flight) owed(id LinkID) (n int64) {
 	return n
 }
 
-// rests appends what the requests that are no copies have not received to dst, as far as it lies
+// unreceived appends what the requests that are no copies have not received to dst, as far as it lies
 // within r.
-func (f *flight) rests(r Range, dst []Range) []Range {
+func (f *flight) unreceived(r Range, dst []Range) []Range {
 	for i := range f.chunks {
 		ch := &f.chunks[i]
 		if m := ch.rest().within(r); !m.Empty() && !ch.copy {
@@ -123,12 +133,194 @@ func (f *flight) first() (first *chunk) {
 	return first
 }
 
-// head is where the first byte lies that a request has not received; end if there is none before.
-func (f *flight) head(end int64) int64 {
+// head is where the first byte lies that nobody has; the end if there is none.
+func (f *flight) head() int64 {
+	at := f.freeMap.head()
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; !ch.copy && ch.left() > 0 {
-			end = min(end, ch.rng.Off+ch.got)
+			at = min(at, ch.rng.Off+ch.got)
 		}
 	}
-	return end
+	return at
+}
+
+// left is how many bytes have not been received, as far as is known.
+func (f *flight) left() int64 {
+	n := f.freeMap.unasked()
+	for i := range f.links {
+		n += f.links[i].load.owed()
+	}
+	return n
+}
+
+// total is how many bytes there are to fetch in all, as far as is known.
+func (f *flight) total() int64 { return f.freeMap.received + f.left() }
+
+// missing appends what of r is wanted and has not been received to dst, sorted and joined.
+func (f *flight) missing(r Range, dst []Range) []Range {
+	first := len(dst)
+	dst = f.unreceived(r, f.freeMap.missing(r, dst))
+	sortRanges(dst[first:])
+	n := first
+	for _, m := range dst[first:] {
+		if n > first && dst[n-1].End == m.Off {
+			dst[n-1].End = m.End
+			continue
+		}
+		dst[n] = m
+		n++
+	}
+	return dst[:n]
+}
+
+// done appends the ranges of one object that have been received to dst, sorted and joined.
+func (f *flight) done(dst []Range) []Range {
+	at := int64(0)
+	for _, m := range f.missing(Range{End: f.freeMap.end}, nil) {
+		if m.Off > at {
+			dst = append(dst, Range{at, m.Off})
+		}
+		at = m.End
+	}
+	if at < f.freeMap.end {
+		dst = append(dst, Range{at, f.freeMap.end})
+	}
+	return dst
+}
+
+func sortRanges(r []Range) {
+	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
+}
+
+// start has a stream ask for a part that is no longer free, if there is one.
+func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Action {
+	if p.Empty() {
+		return out
+	}
+	l := &f.links[id]
+	undelayed := l.alone(stream)
+	if l.load.requests == 0 {
+		l.health.lastByte = f.now
+	}
+	if l.load.begin(stream, f.now) {
+		l.streams.conn[stream].heard = f.now
+	} else {
+		l.streams.piped |= 1 << stream
+	}
+	l.linkUse.asked, l.linkUse.cheapIdle = true, false
+	l.streams.begun |= 1 << stream
+	l.load.owe(stream, p.Len())
+	l.load.assigned += p.Len()
+	ch := f.add(chunk{link: id, stream: stream, rng: p.Range, issued: f.now, duplicate: NoChunk, undelayed: undelayed, ofFile: ofFile{slot: p.slot, class: p.class, piece: p.piece, guess: p.guess}})
+	f.freeMap.files[p.slot].chunks++
+	f.doubt(ch, p.Len()-f.freeMap.likely(&p))
+	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: p.Range})
+}
+
+// shorten takes the last n bytes from what a request that is no copy was asked for.
+func (f *flight) shorten(ch *chunk, n int64) {
+	ch.rng.End -= n
+	o := &f.links[ch.link].load
+	o.owe(ch.stream, -n)
+	o.assigned -= n
+}
+
+// shrunk tells of a request's new end, or withdraws chunk i where it has come to that.
+func (f *flight) shrunk(i int, out []Action) []Action {
+	if ch := &f.chunks[i]; ch.left() > 0 {
+		return append(out, shrink(ch))
+	}
+	return f.withdraw(i, out) // do not wait for the end of what is complete
+}
+
+// withdraw cancels chunk i.
+func (f *flight) withdraw(i int, out []Action) []Action {
+	return f.end(i, append(out, cancel(&f.chunks[i])))
+}
+
+// end forgets chunk i; what it has not received is free again.
+func (f *flight) end(i int, out []Action) []Action {
+	ch := f.chunks[i]
+	l := &f.links[ch.link]
+	last := l.load.end(ch.stream)
+	if last {
+		l.streams.piped &^= 1 << ch.stream
+	}
+	if ch.left() > 0 || last {
+		l.dropGap(ch.stream)
+	}
+	if l.load.requests == 0 {
+		l.health.probing = false
+	}
+	if ch.left() > 0 {
+		l.streams.broken |= 1 << ch.stream
+		if f.batch {
+			l.streams.cutShort(ch.stream, f.next)
+		}
+	}
+	l.listen(f.now)
+	f.drop(i)
+	if l.load.requests == 0 {
+		l.est.idle(l.load.arrived())
+		l.pace.pause()
+	}
+	if ch.copy {
+		f.copied -= ch.rng.Len() - spent(&ch, ch.got)
+	} else {
+		l.load.owe(ch.stream, -ch.left())
+		l.load.assigned -= ch.left()
+	}
+	f.restore(&ch)
+	return f.unpair(&ch, out)
+}
+
+// release withdraws every request of a link.
+func (f *flight) release(id LinkID, out []Action) []Action {
+	for i := len(f.chunks) - 1; i >= 0; i-- {
+		if f.chunks[i].link == id {
+			out = f.withdraw(i, out)
+		}
+	}
+	return out
+}
+
+// came notes that a request has received so many bytes more.
+func (f *flight) came(ch *chunk, fresh int64) {
+	if fresh <= 0 {
+		return
+	}
+	if ch.guess { // nobody has voided anything: the file is at least as long
+		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		f.resolve(ch.piece)
+	}
+	if !ch.copy {
+		f.freeMap.received += fresh
+		f.freeMap.settle(ch.slot, fresh, 0)
+	}
+}
+
+// restore makes what a request of a batch that ends has not received free again.
+func (f *flight) restore(ch *chunk) {
+	f.doubt(ch, 0)
+	if !ch.copy {
+		f.freeMap.give(ch.part(ch.rest()))
+	}
+	f.freeMap.settle(ch.slot, 0, -1)
+}
+
+// confirmSize notes that the file's size is known.
+func (f *flight) confirmSize(ch *chunk) {
+	f.doubt(ch, 0)
+	ch.guess = false
+}
+
+// doubt notes how many of the bytes that were asked for are not likely to exist.
+func (f *flight) doubt(ch *chunk, over int64) {
+	f.links[ch.link].load.doubt(ch.stream, over-ch.over)
+	ch.over = over
+}
+
+// untouched says whether ch has not been answered, over a link that has brought nothing.
+func (f *flight) untouched(ch *chunk) bool {
+	return ch.got == 0 && f.links[ch.link].load.received == 0
 }

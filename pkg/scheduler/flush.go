@@ -23,10 +23,12 @@ func (c *Core) flush(out []Action) []Action {
 	for id := range LinkID(len(c.links)) {
 		l := &c.links[id]
 		piped := l.streams.piped
-		if piped == 0 || l.rtt.min < longTrip || l.terms.Cap > 0 || float64(c.left()) > flushTrips*l.rtt.min.Seconds()*(View{c}).SumRate() || !c.askedLast(id) {
+		if piped == 0 || l.rtt.min < longTrip || l.terms.Cap > 0 || float64(c.flight.left()) > flushTrips*l.rtt.min.Seconds()*(View{c}).SumRate() || without("flush") {
 			continue
 		}
-		if without("flush") {
+		// A link has asked for its last bytes if nothing is free, or others will have that before
+		// the link could bring any of it: to wait until they do would be too late.
+		if !c.freeMap.exhausted() && (c.batch != nil || !c.freeMap.sized || c.cfg.Policy.Request(View{c}, id) > 0) {
 			continue
 		}
 		l.streams.piped = 0
@@ -35,11 +37,4 @@ func (c *Core) flush(out []Action) []Action {
 		}
 	}
 	return out
-}
-
-// askedLast says whether a link is done with asking: nothing is free, or others will have
-// that before the link could bring any of it. To wait until they do would be too late for
-// the ends of what the link was asked for: a near link asks until the last moment.
-func (c *Core) askedLast(id LinkID) bool {
-	return c.exhausted() || c.batch == nil && c.sized() && c.cfg.Policy.Request(View{c}, id) <= 0
 }

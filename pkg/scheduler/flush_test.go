@@ -65,7 +65,7 @@ func TestAFarLinkIsFlushedWhenItHasAskedForTheLastTime(t *testing.T) {
 	if out := r.core.flush(nil); len(out) > 0 {
 		t.Errorf("flushed when there is much to ask for: %+v", out)
 	}
-	r.core.ledger.free = []Range{{0, 100 << 10}}
+	r.core.freeMap.setFree(Range{0, 100 << 10})
 	if out := r.core.flush(nil); len(out) != 1 || out[0].Kind != Flush || out[0].Link != 1 || out[0].Stream != 3 {
 		t.Errorf("%+v", out)
 	}

@@ -3,14 +3,16 @@ package scheduler
 import "slices"
 
 const (
-	// usualGuess stands for the size in bytes of a file of which nothing is known,
-	// until the sizes of some have been learnt, and typicalOf is over how many of
+	// unknownSize stands for the size in bytes of a file of which nothing is known,
+	// until the sizes of some have been learnt, and sizesCounted is over how many of
 	// them their mean is taken.
-	usualGuess = 128 << 10
-	typicalOf  = 64
+	unknownSize  = 128 << 10
+	sizesCounted = 64
 	// unforeseen stands for what is still to come before anybody has said how much:
 	// more than a run carries.
 	unforeseen = int64(1) << 44
+	// unsized stands for the size of an object while the server has not told it.
+	unsized = int64(1) << 62
 	// noSlot is no file's place in freeMap.files.
 	noSlot int32 = -1
 )
@@ -19,6 +21,7 @@ const (
 type part struct {
 	Range
 	piece Range // as it was Added
+	class Class
 	file  int32
 	slot  int32 // the file's place in freeMap.files; noSlot while it is not in progress
 	guess bool  // the file's size is not known
@@ -110,9 +113,11 @@ type begun struct {
 	owed   int64 // bytes of its pieces in progress that have not been received
 }
 
-// freeMap is what is free of a batch.
+// freeMap knows which bytes nobody has and nobody was asked for. One object is a single piece that
+// is in progress from the beginning.
 type freeMap struct {
-	end       int64                // where the last piece ends
+	end       int64                // where the last piece ends; unsized while one object's size is unknown
+	received  int64                // bytes, each counted once
 	fresh     [MaxClasses]freeList // of pieces that nobody was asked for
 	open      [MaxClasses]freeList // of pieces in progress
 	files     []begun              // by slot
@@ -120,16 +125,72 @@ type freeMap struct {
 	fileIndex fileIndex
 	active    int // files in progress
 
-	told     bool  // what is expected has been said
+	sized    bool  // how many bytes there are is known: of a batch, expected has been told
 	expected int64 // bytes that are still to be Added
 
-	guesses      int   // free parts that are guesses
-	guessed      int64 // bytes that they ask for
-	unconfirmed  int   // free parts that nobody may ask for yet
-	dimmed       int64 // bytes of these
-	skipped      int64 // bytes of their pieces before them
-	typical      float64
-	typicalCount int
+	guesses           int   // free parts that are guesses
+	guessBytes        int64 // bytes that they ask for
+	unconfirmed       int   // free parts that nobody may ask for yet
+	unconfirmedBytes  int64 // bytes of these
+	unconfirmedBefore int64 // bytes of their pieces before them
+	meanSize          float64
+	sizesLearnt       int
+}
+
+// newFreeMap is the map of one object, of which the ranges have are there.
+func newFreeMap(size int64, have []Range) freeMap {
+	s := freeMap{end: size, sized: size >= 0}
+	if !s.sized {
+		s.end = unsized
+	}
+	s.open[0].parts = make([]part, 0, 64)
+	s.begin(0)
+	at := int64(0)
+	put := func(end int64) {
+		if r := (Range{at, min(end, s.end)}); !r.Empty() {
+			s.files[0].owed += r.Len()
+			s.open[0].put(part{Range: r, piece: Range{End: s.end}})
+		}
+	}
+	for _, h := range have {
+		put(h.Off)
+		at = max(at, h.End)
+	}
+	put(s.end)
+	return s
+}
+
+// resize sets the size of one object, once it is known, and forgets what lies beyond it.
+func (s *freeMap) resize(size int64) {
+	s.cut(Range{size, s.end})
+	s.end, s.sized = size, true
+}
+
+// takeFirst takes the first free bytes of one object, n at most, none of them at limit or beyond;
+// there may be none.
+func (s *freeMap) takeFirst(n, limit int64) part {
+	if n = min(n, limit-s.head()); n <= 0 || s.open[0].empty() {
+		return part{}
+	}
+	return s.take(0, false, 0, n)
+}
+
+// takeLast takes the last n free bytes of one object before limit that lie together, or as many as
+// lie there; there may be none.
+func (s *freeMap) takeLast(n, limit int64) part {
+	i := s.open[0].index(limit) - 1
+	if i < 0 || n <= 0 {
+		return part{}
+	}
+	p := s.open[0].live()[i]
+	s.open[0].remove(i)
+	before, behind := p, p
+	p.End = min(p.End, limit)
+	p.Off = max(p.Off, p.End-n)
+	before.End, behind.Off = p.Off, p.End
+	s.give(before)
+	s.give(behind)
+	return p
 }
 
 // add takes in a piece; it is ignored where it does not follow the one before.
@@ -138,7 +199,7 @@ func (s *freeMap) add(p Piece) {
 		return
 	}
 	s.end = p.Range.End
-	q := part{Range: p.Range, piece: p.Range, file: p.File, slot: s.find(p.File), guess: p.Guess}
+	q := part{Range: p.Range, piece: p.Range, class: p.Class, file: p.File, slot: s.find(p.File), guess: p.Guess}
 	s.count(&q, 1)
 	if q.slot == noSlot {
 		s.fresh[p.Class].put(q)
@@ -185,11 +246,11 @@ func (s *freeMap) count(p *part, n int) {
 	switch {
 	case p.unconfirmed():
 		s.unconfirmed += n
-		s.dimmed += int64(n) * p.Len()
-		s.skipped += int64(n) * (p.Off - p.piece.Off)
+		s.unconfirmedBytes += int64(n) * p.Len()
+		s.unconfirmedBefore += int64(n) * (p.Off - p.piece.Off)
 	case p.guess:
 		s.guesses += n
-		s.guessed += int64(n) * p.Len()
+		s.guessBytes += int64(n) * p.Len()
 	}
 }
 
@@ -203,10 +264,10 @@ func (s *freeMap) likely(p *part) int64 {
 
 // guess is how many bytes a file of which nothing is known is taken to have.
 func (s *freeMap) guess() int64 {
-	if s.typicalCount == 0 {
-		return usualGuess
+	if s.sizesLearnt == 0 {
+		return unknownSize
 	}
-	return max(1, int64(s.typical))
+	return max(1, int64(s.meanSize))
 }
 
 // learn takes in how many bytes of a guess there are, which asked for more than a
@@ -215,8 +276,8 @@ func (s *freeMap) learn(asked, bytes int64) {
 	if asked < leastRequest {
 		return
 	}
-	s.typicalCount = min(s.typicalCount+1, typicalOf)
-	s.typical += (float64(bytes) - s.typical) / float64(s.typicalCount)
+	s.sizesLearnt = min(s.sizesLearnt+1, sizesCounted)
+	s.meanSize += (float64(bytes) - s.meanSize) / float64(s.sizesLearnt)
 }
 
 // bytes is how many bytes are free, guesses taken for what they are likely to be.
@@ -224,7 +285,7 @@ func (s *freeMap) bytes() (n int64) {
 	for k := range s.fresh {
 		n += s.fresh[k].bytes + s.open[k].bytes
 	}
-	return n - s.guessed - s.dimmed + min(s.guessed, int64(s.guesses)*s.guess()) + max(0, min(s.dimmed, int64(s.unconfirmed)*s.guess()-s.skipped))
+	return n - s.guessBytes - s.unconfirmedBytes + min(s.guessBytes, int64(s.guesses)*s.guess()) + max(0, min(s.unconfirmedBytes, int64(s.unconfirmed)*s.guess()-s.unconfirmedBefore))
 }
 
 // empty says whether nothing is free.
@@ -239,14 +300,28 @@ func (s *freeMap) empty() bool {
 
 // more is how many bytes are still to be Added.
 func (s *freeMap) more() int64 {
-	if !s.told {
+	if !s.sized {
 		return unforeseen
 	}
 	return s.expected
 }
 
+// head is where the first free byte of one object lies; its end if none is free.
+func (s *freeMap) head() int64 {
+	if s.open[0].empty() {
+		return s.end
+	}
+	return s.open[0].live()[0].Off
+}
+
+// unasked is how many bytes nobody was asked for, those that are still to be Added included.
+func (s *freeMap) unasked() int64 { return s.bytes() + s.more() }
+
+// exhausted says whether there is nothing left that could be asked for.
+func (s *freeMap) exhausted() bool { return s.last() && s.empty() }
+
 // last says whether all that there is to fetch is known.
-func (s *freeMap) last() bool { return s.told && s.expected == 0 }
+func (s *freeMap) last() bool { return s.sized && s.expected == 0 }
 
 func (s *freeMap) freeList(k Class, fresh bool) *freeList {
 	if fresh {
@@ -270,7 +345,7 @@ func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 		if n < p.Len() {
 			rest := p
 			rest.Off += n
-			s.give(k, rest)
+			s.give(rest)
 		}
 	} else if n < p.Len() {
 		rest := &from.live()[i]
@@ -281,17 +356,16 @@ func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 		from.remove(i)
 	}
 	p.End = min(p.End, p.Off+n)
-	s.files[p.slot].chunks++
 	return p
 }
 
 // give makes a part of a file in progress free again.
-func (s *freeMap) give(k Class, p part) {
+func (s *freeMap) give(p part) {
 	if p.Empty() {
 		return
 	}
 	s.count(&p, 1)
-	s.open[k].put(p)
+	s.open[p.class].put(p)
 }
 
 // resolve notes that the size of a piece in progress is known.

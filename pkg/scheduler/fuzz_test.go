@@ -59,7 +59,7 @@ func FuzzCore(f *testing.F) {
 
 func checkTiles(t *testing.T, c *Core) {
 	t.Helper()
-	all := slices.Clone(c.ledger.free)
+	all := c.freeMap.missing(Range{End: c.freeMap.end}, nil)
 	pending := make([]int64, len(c.links))
 	for _, ch := range c.flight.chunks {
 		if ch.got < 0 || ch.left() < 0 {
@@ -81,6 +81,13 @@ func checkTiles(t *testing.T, c *Core) {
 			t.Fatalf("link %d has %d bytes pending, its chunks %d", i, c.links[i].load.pending, p)
 		}
 	}
+	owed := c.freeMap.bytes()
+	for _, p := range pending {
+		owed += p
+	}
+	if f := c.freeMap.files[0]; f.owed != owed || int(f.chunks) != len(c.flight.chunks) {
+		t.Fatalf("%d bytes are missing, %d requests under way, but %+v", owed, len(c.flight.chunks), f)
+	}
 	all = c.Done(all)
 	slices.SortFunc(all, func(a, b Range) int {
 		if a.Off < b.Off {
@@ -95,7 +102,7 @@ func checkTiles(t *testing.T, c *Core) {
 		}
 		at = r.End
 	}
-	if at != c.ledger.size {
-		t.Fatalf("the ranges end at %d of %d", at, c.ledger.size)
+	if at != c.freeMap.end {
+		t.Fatalf("the ranges end at %d of %d", at, c.freeMap.end)
 	}
 }

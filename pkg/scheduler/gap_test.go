@@ -96,7 +96,7 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 				if l.load.behindGap != kept {
 					t.Errorf("%d bytes are kept", l.load.behindGap)
 				}
-				c.start(0, 0, Range{1 << 39, 1 << 40}, nil) // another waits behind it
+				c.startAt(0, 0, Range{1 << 39, 1 << 40}, nil) // another waits behind it
 				r.step(Input{Kind: Failed, Bytes: 2 * rate})
 			}
 			r.step(Input{Kind: Progress, Chunk: c.flight.chunks[0].id, Bytes: came - 2*rate - kept})
@@ -154,7 +154,7 @@ func TestStrayBytesAreNoRate(t *testing.T) {
 	r.now += 10 * Millisecond
 	r.step(Input{Kind: Progress, Bytes: 1 << 19, Stray: 1 << 30})
 	for len(c.flight.chunks) > 0 {
-		c.end(0, nil)
+		c.flight.end(0, nil)
 	}
 	if l.est.nMarks != 0 || l.est.bytes != l.load.arrived() {
 		t.Errorf("%d bytes are counted, %d have come", l.est.bytes, l.load.arrived())

@@ -16,7 +16,7 @@ const (
 
 // giveBack frees the part of each connection's request that others will have sooner.
 func (c *Core) giveBack(out []Action) []Action {
-	if c.batch != nil || c.cfg.NoSteal || !c.sized() || len(c.ledger.free) == 0 {
+	if c.batch != nil || c.cfg.NoSteal || !c.freeMap.sized || c.freeMap.empty() {
 		return out
 	}
 	for i := range c.flight.chunks {
@@ -30,16 +30,16 @@ func (c *Core) giveBack(out []Action) []Action {
 		keep := float64(l.est.capacity() * part * (View{c}).finishTime())
 		x := min(ch.left()-int64(keptPart*keep), ch.left()-c.cfg.minRequest())
 		if float64(ch.left()) > keep && x >= leastGiveBack && !without("give-back") {
-			out = c.freeEnd(ch, x, out)
+			out = c.flight.freeEnd(ch, x, out)
 		}
 	}
 	return out
 }
 
 // freeEnd makes the last x bytes of a request free again.
-func (c *Core) freeEnd(ch *chunk, x int64, out []Action) []Action {
-	c.links[ch.link].streams.cutShort(ch.stream, c.flight.next)
-	c.ledger.give(Range{ch.rng.End - x, ch.rng.End})
-	c.shorten(ch, x)
+func (f *flight) freeEnd(ch *chunk, x int64, out []Action) []Action {
+	f.links[ch.link].streams.cutShort(ch.stream, f.next)
+	f.freeMap.give(ch.part(Range{ch.rng.End - x, ch.rng.End}))
+	f.shorten(ch, x)
 	return append(out, shrink(ch))
 }

@@ -21,8 +21,8 @@ func lossy(t *testing.T) *rig {
 
 func TestAConnectionGivesBackWhatManyHaveSooner(t *testing.T) {
 	r := lossy(t)
-	before := r.core.left()
-	free := r.core.free()
+	before := r.core.flight.left()
+	free := r.core.freeMap.unasked()
 	ch := r.core.flight.chunks[0]
 	for _, o := range r.core.flight.chunks {
 		if o.left() > ch.left() && o.got >= leastGiveBack {
@@ -39,8 +39,8 @@ func TestAConnectionGivesBackWhatManyHaveSooner(t *testing.T) {
 	if !shrunk {
 		t.Errorf("it keeps %d bytes", ch.left())
 	}
-	if r.core.left() != before || r.core.free() > free {
-		t.Errorf("%d bytes are left, %d of them free; before it was %d and %d", r.core.left(), r.core.free(), before, free)
+	if r.core.flight.left() != before || r.core.freeMap.unasked() > free {
+		t.Errorf("%d bytes are left, %d of them free; before it was %d and %d", r.core.flight.left(), r.core.freeMap.unasked(), before, free)
 	}
 	for range 20 {
 		r.now += 50 * Millisecond

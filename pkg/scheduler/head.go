@@ -13,7 +13,7 @@ const (
 // starves says whether the consumer of a stream is about to have read all that lies before the
 // head.
 func (c *Core) starves() bool {
-	return c.cfg.Window > 0 && c.sized() && c.Prefix()-c.drained < c.cfg.Window/reserveParts
+	return c.cfg.Window > 0 && c.freeMap.sized && c.Prefix()-c.drained < c.cfg.Window/reserveParts
 }
 
 // holdsUp says whether a link that was delivering has been silent for so long that the consumer
@@ -30,7 +30,7 @@ func (c *Core) holdsUp(id LinkID) bool {
 // fetchHead asks for the head of a stream if nobody has been asked for it: over the link that
 // carries most, over a connection that has nothing else to bring.
 func (c *Core) fetchHead(out []Action) []Action {
-	if c.cfg.Parallelism > 0 || len(c.ledger.free) == 0 || !c.starves() || c.ledger.free[0].Off > c.Prefix() || without("head-first") {
+	if c.cfg.Parallelism > 0 || c.freeMap.empty() || !c.starves() || c.freeMap.head() > c.Prefix() || without("head-first") {
 		return out
 	}
 	best, most := NoLink, 0.0

@@ -137,9 +137,10 @@ func TestTakeLast(t *testing.T) {
 		{10, 0, Range{}, []Range{{0, 20}, {50, 100}}},
 		{0, 100, Range{}, []Range{{0, 20}, {50, 100}}},
 	} {
-		l := ledger{size: 100, free: []Range{{0, 20}, {50, 100}}}
-		if got := l.takeLast(c.n, c.limit); got != c.want || !slices.Equal(l.free, c.left) {
-			t.Errorf("the last %d before %d: %v, %v are left", c.n, c.limit, got, l.free)
+		s := newFreeMap(100, []Range{{20, 50}})
+		got := s.takeLast(c.n, c.limit).Range
+		if left := s.missing(Range{End: 100}, nil); got != c.want || !slices.Equal(left, c.left) {
+			t.Errorf("the last %d before %d: %v, %v are left", c.n, c.limit, got, left)
 		}
 	}
 }

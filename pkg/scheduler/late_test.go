@@ -13,9 +13,9 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 		r.tick()
 		c := r.core
 		original := c.flight.chunks[0].id
-		out := c.duplicate(1, 0, &c.flight.chunks[0], nil)
-		if c.copied != rest {
-			t.Fatalf("%d bytes are asked for twice", c.copied)
+		out := c.flight.duplicate(1, 0, &c.flight.chunks[0], nil)
+		if c.flight.copied != rest {
+			t.Fatalf("%d bytes are asked for twice", c.flight.copied)
 		}
 		won := original
 		if winner == 1 {
@@ -23,8 +23,8 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 		}
 		r.step(Input{Kind: Progress, Link: 1 - winner, Chunk: original + out[0].Chunk - won, Bytes: 2000})
 		r.step(Input{Kind: Finished, Link: winner, Chunk: won, Bytes: rest})
-		if want := int64(2000 + initialWindow); c.copied != want {
-			t.Errorf("link %d won: %d bytes count as received twice, not %d", winner, c.copied, want)
+		if want := int64(2000 + initialWindow); c.flight.copied != want {
+			t.Errorf("link %d won: %d bytes count as received twice, not %d", winner, c.flight.copied, want)
 		}
 		if l := &c.links[1-winner]; l.streams.trips(0) != reconnectRTTs {
 			t.Errorf("link %d won: the connection of the other is as good as before", winner)
@@ -75,12 +75,11 @@ func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 	}{{1 << 30, false}, {0, true}} {
 		r := batchRig(t, 300*Millisecond)
 		r.known(1e6)
-		s := &r.core.batch.freeMap
+		s := &r.core.freeMap
 		s.learn(mib, 600_000)
 		r.add(0, 0, 600_000, false)
 		r.add(1, mib, 2*mib, true)
 		s.take(0, true, 0, 100_000)
-		s.settle(s.find(0), 0, -1)
 		r.expect(c.more)
 		r.tick()
 		first := r.starts()
@@ -93,11 +92,11 @@ func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 	q := &r.core.links[0].load.queues[0]
 	r.add(0, 0, mib, true)
 	r.expect(0)
-	if r.core.tooBusyToLearn(0, 0) {
+	if a := (View{r.core}).asker(0, 0); a.tooBusyToLearn() {
 		t.Error("an idle connection is too busy")
 	}
 	q.requests, q.pending = 1, 900_000
-	if !r.core.tooBusyToLearn(0, 0) {
+	if a := (View{r.core}).asker(0, 0); !a.tooBusyToLearn() {
 		t.Error("a connection that is busy to the end is not")
 	}
 }

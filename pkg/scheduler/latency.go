@@ -23,7 +23,7 @@ func (l *link) listen(now Time) {
 // answered notes what the first byte of ch, which comes now, tells of the link's latency:
 // nothing if earlier requests may have delayed it.
 func (l *link) answered(ch *chunk, now Time) {
-	if ch.alone { // bytes are told of now and then
+	if ch.undelayed { // bytes are told of now and then
 		l.rtt.observeAnswer(max(0, now-ch.issued-max(rateWindow/2, l.recordTime())))
 	}
 }

@@ -166,7 +166,7 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 		t.Errorf("its least round trip is %v s", l.rtt.min.Seconds())
 	}
 	l.est.rate = 1e6
-	if ahead := l.runway(); ahead < 3.8e6 {
+	if ahead := l.beforeAnswer(); ahead < 3.8e6 {
 		t.Errorf("it is asked only %.0f bytes ahead", ahead)
 	}
 	// A request that is answered sooner counts for more.
@@ -193,7 +193,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 		l.est.burst = arrivalBurst{n: burstCount, latest: [burstCount]int64{recordSize}, rate: 125e3}
 		l.rtt.data, c.now = 150*Millisecond, Second
 		l.health.lastByte = c.now - tt.idle
-		l.answered(&chunk{alone: tt.alone, issued: c.now - tt.wait}, c.now)
+		l.answered(&chunk{undelayed: tt.alone, issued: c.now - tt.wait}, c.now)
 		if got := l.rtt.leastAnswer(); got+Millisecond < tt.want || got > tt.want {
 			t.Errorf("alone: %v, answered after %.3f s: a latency of %.3f s, want %.3f s", tt.alone, tt.wait.Seconds(), got.Seconds(), tt.want.Seconds())
 		}
@@ -225,7 +225,7 @@ func TestABannedLinkThatIsTheLastIsAskedNormally(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.release(0, nil)
+	r.core.flight.release(0, nil)
 	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkDown, Link: 1})
 	asked := NoChunk

@@ -128,7 +128,7 @@ func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
 		return out
 	}
 	if withdraw {
-		out = c.release(id, out)
+		out = c.flight.release(id, out)
 	}
 	d.resting, d.why, d.urgent = true, a.Why, false
 	a.Kind, a.Link = Rest, id
@@ -153,7 +153,7 @@ func (c *Core) room(id LinkID) int64 {
 		return math.MaxInt64
 	}
 	room := l.terms.Cap - l.linkUse.spent - c.flight.owed(id)
-	if room <= 0 || room < c.cfg.minRequest() && room < c.left() {
+	if room <= 0 || room < c.cfg.minRequest() && room < c.flight.left() {
 		return 0
 	}
 	return room

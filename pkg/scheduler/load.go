@@ -78,3 +78,7 @@ func (o *load) fruitless() bool { return o.received == o.began }
 
 // arrived is how many bytes have come, in all, those behind a gap and those that are discarded included.
 func (o *load) arrived() int64 { return o.received + o.behindGap + o.discarded }
+
+// bdp is how many bytes the link has on the way at its present rate: while it owes fewer, it
+// was not asked for all it can carry.
+func (l *link) bdp() int64 { return int64(l.est.rate * l.rtt.toAnswer().Seconds()) }

@@ -58,7 +58,7 @@ func (c *Core) openAhead(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		undecided := unknown || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
-		if !undecided || !l.mayOpen() || !c.usable(l) || c.planned(id) || without("open-ahead") {
+		if !undecided || !l.mayOpen() || !c.usable(l) || c.batch.planned(id) || without("open-ahead") {
 			continue
 		}
 		most := min(openMost, l.rtt.min/tripPerStream)
@@ -191,7 +191,7 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 		return out
 	}
 	victim, before := ch.stream, len(out)
-	out = c.cutOff(id, stream, ch, min(each, ch.left()), out)
+	out = c.flight.cutOff(id, stream, ch, min(each, ch.left()), out)
 	out[before].Close = true
 	l.streams.lose(victim, c.flight.next)
 	return out
@@ -211,10 +211,10 @@ func (f *flight) largest(id LinkID, s *streams) (most *chunk) {
 // sizesUnknown says whether sizes are still to be learnt before more can be asked for.
 func (c *Core) sizesUnknown() bool {
 	if c.batch == nil {
-		return !c.sized()
+		return !c.freeMap.sized
 	}
-	s := &c.batch.freeMap
-	return s.told && s.unconfirmed > 0 && s.guesses == 0
+	s := &c.freeMap
+	return s.sized && s.unconfirmed > 0 && s.guesses == 0
 }
 
 // ready is when a connection that was opened ahead can take requests; 0 for others.

@@ -85,9 +85,9 @@ func TestThesis824DynamicLimitLeavesTheEndToStealing(t *testing.T) {
 		}
 		for i, rest := range []int64{6e6, 20e6} {
 			ch := &r.core.flight.chunks[i]
-			r.core.shorten(ch, ch.left()-rest)
+			r.core.flight.shorten(ch, ch.left()-rest)
 		}
-		r.core.ledger.free = nil
+		r.core.freeMap.setFree()
 		acts = r.flow(1600*Millisecond, map[ChunkID]float64{0: rates[0], 1: rates[1]}, got)
 		if released := slices.ContainsFunc(acts, func(a Action) bool { return a.Kind == Ban }); released != noSteal {
 			t.Errorf("no steal %v: released %v", noSteal, released)
@@ -126,7 +126,7 @@ func TestThesis824DynamicLimitIsPatientWithALinkThatStaysSlow(t *testing.T) {
 			l.est.rate, l.est.nMarks = tt.slow, 1
 			since := c.now
 			for limit := since + 60*Second; !l.health.banned && c.now < limit; c.now += 100 * Millisecond {
-				l.health.lastByte, c.links[1].health.lastByte, c.looked = c.now, c.now, c.now
+				l.health.lastByte, c.links[1].health.lastByte, c.lastTick = c.now, c.now, c.now
 				c.failover(nil)
 			}
 			if took := (c.now - since).Seconds(); took < float64(want) || took > float64(want)+0.3 {
@@ -222,7 +222,7 @@ func TestEMTCPSection4CongestedInterfaces(t *testing.T) {
 		{"the costly one is congested", busy, stuck, 0},
 	} {
 		c := emtcpCore(t, 20*Millisecond)
-		c.resize(1<<20, nil)
+		c.flight.resize(1<<20, nil)
 		c.links[0].est.rate, c.links[1].est.rate, c.links[1].load.assigned = 1e6, 1e6, 1<<20
 		c.links[0].health.lastByte, c.links[1].health.lastByte = c.now-tt.cheap, c.now-tt.costly
 		if got := c.emtcp().limit(1, 1000); got != tt.want {

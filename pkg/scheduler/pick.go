@@ -15,26 +15,26 @@ func (p *Plan) class(stream StreamID) Class {
 
 // pickPiece is the free part that a connection should ask for next: its place on a
 // list, below 0 where there is none. Files in progress come first.
-func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
-	s := &c.batch.freeMap
-	if c.batch.asking {
-		if k, i = s.unasked(); i >= 0 && c.mayBegin(&s.fresh[k].live()[i]) {
+func (b *batch) pickPiece(f *flight, id LinkID, stream StreamID) (k Class, fresh bool, i int) {
+	s := b.freeMap
+	if b.asking {
+		if k, i = s.firstGuess(); i >= 0 && b.mayBegin(&s.fresh[k].live()[i]) {
 			return k, true, i
 		}
 	}
-	if !c.planned(id) {
+	if !b.planned(id) {
 		if k, i = lowest(&s.open); k < MaxClasses {
 			return k, false, i
 		}
-		if k, _ = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
+		if k, _ = lowest(&s.fresh); k < MaxClasses && b.mayBegin(&s.fresh[k].live()[0]) {
 			return k, true, 0
 		}
 		return 0, false, -1
 	}
-	k = c.batch.plans[id].class(stream)
+	k = b.plans[id].class(stream)
 	tried := uint(0)
 	for {
-		if fresh, i = c.pickOf(id, stream, k); i >= 0 {
+		if fresh, i = b.pickOf(f, id, stream, k); i >= 0 {
 			return k, fresh, i
 		}
 		// The class with the most left comes next.
@@ -49,7 +49,7 @@ func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int
 			break
 		}
 	}
-	if k, i = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
+	if k, i = lowest(&s.open); k < MaxClasses && b.files == 0 && s.last() {
 		return k, false, i // at the end all help, whoever is at it already
 	}
 	return 0, false, -1
@@ -73,9 +73,9 @@ func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 	return best, place
 }
 
-// unasked is the first file whose size nobody has asked for: its list and its place
+// firstGuess is the first file whose size nobody has asked for: its list and its place
 // there, below 0 where there is none.
-func (s *freeMap) unasked() (Class, int) {
+func (s *freeMap) firstGuess() (Class, int) {
 	if s.guesses == 0 {
 		return 0, -1
 	}
@@ -87,22 +87,21 @@ func (s *freeMap) unasked() (Class, int) {
 }
 
 // mayBegin says whether one may ask for a part of a file that is not in progress.
-func (c *Core) mayBegin(p *part) bool {
-	b := c.batch
+func (b *batch) mayBegin(p *part) bool {
 	return b.files == 0 || b.freeMap.active < b.files || b.freeMap.find(p.file) != noSlot
 }
 
 // pickOf is pickPiece for one class of files: a file that the connection is at already,
 // or one that has fewer connections of the link than the plan gives it, or a new
 // one.
-func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
-	s := &c.batch.freeMap
-	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
+func (b *batch) pickOf(f *flight, id LinkID, stream StreamID, k Class) (fresh bool, i int) {
+	s := b.freeMap
+	share, first := max(1, b.plans[id].Classes[k].Parallelism), -1
 	for i, p := range s.open[k].live() {
 		if p.unconfirmed() {
 			continue
 		}
-		at := c.flight.at(p.slot, id)
+		at := f.at(p.slot, id)
 		if at&(1<<stream) != 0 {
 			return false, i
 		}
@@ -110,7 +109,7 @@ func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
 			first = i
 		}
 	}
-	if first < 0 && !s.fresh[k].empty() && c.mayBegin(&s.fresh[k].live()[0]) {
+	if first < 0 && !s.fresh[k].empty() && b.mayBegin(&s.fresh[k].live()[0]) {
 		return true, 0
 	}
 	return false, first

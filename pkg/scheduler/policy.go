@@ -173,10 +173,10 @@ func (v View) Size() int64 { return v.core.Size() }
 
 // Total is how many bytes were missing when the run began; -1 while unknown.
 func (v View) Total() int64 {
-	if !v.core.sized() {
+	if !v.core.freeMap.sized {
 		return -1
 	}
-	return v.core.total()
+	return v.core.flight.total()
 }
 
 // failing says whether a link's latest request failed, and nothing has come since.
@@ -186,17 +186,17 @@ func (v View) failing(l LinkID) bool { return v.core.links[l].linkUse.failingSin
 // there is no other to share with.
 func (v View) First() int64 {
 	if v.UsableLinks() <= 1 {
-		return v.core.sole
+		return v.core.firstAlone
 	}
 	return v.core.cfg.First
 }
 
 // Free is how many bytes no link has been asked for, including those of a batch that are still to
 // be Added.
-func (v View) Free() int64 { return v.core.free() }
+func (v View) Free() int64 { return v.core.freeMap.unasked() }
 
 // Left is how many bytes have not been received.
-func (v View) Left() int64 { return v.core.left() }
+func (v View) Left() int64 { return v.core.flight.left() }
 
 // Stealing says whether the run may go beyond the thesis at its end.
 func (v View) Stealing() bool { return !v.core.cfg.NoSteal }

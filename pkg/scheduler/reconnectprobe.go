@@ -25,20 +25,20 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 			if c.now-k.since <= longest(max(probeFor, banFor(k.tries)), silentRTTs, max(l.rtt.min, l.rtt.handshake)) {
 				return out
 			}
-			out = c.withdraw(i, out)
+			out = c.flight.withdraw(i, out)
 		}
 	}
 	stream := l.streams.most
 	for stream < MaxStreams && l.load.queues[stream].requests > 0 { // a trial has left them
 		stream++
 	}
-	if without("reconnect-probe") || c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.sized() || stream >= MaxStreams || !l.streams.served(stream) {
+	if without("reconnect-probe") || c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.freeMap.sized || stream >= MaxStreams || !l.streams.served(stream) {
 		return out
 	}
 	before, size := len(out), min(probeSize, c.most(id))
-	if len(c.ledger.free) > 0 {
-		out = c.start(id, stream, c.ledger.take(size, c.ledger.size), out)
-	} else if ch := c.flight.stuck(id); ch != nil && !c.cfg.NoSteal {
+	if !c.freeMap.empty() {
+		out = c.flight.start(id, stream, c.freeMap.takeFirst(size, c.freeMap.end), out)
+	} else if ch := c.flight.mostOwed(id); ch != nil && !c.cfg.NoSteal {
 		out = c.takeOver(id, stream, ch, size, out)
 	}
 	if len(out) > before {
@@ -59,7 +59,7 @@ func (c *Core) endReconnectProbe(id LinkID, out []Action) []Action {
 	l.streams.most = max(l.streams.most, k.stream+1)
 	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
 		if ch := &c.flight.chunks[i]; ch.link == id && ch.stream != k.stream && l.streams.conn[ch.stream].heard <= k.since {
-			out = c.withdraw(i, out)
+			out = c.flight.withdraw(i, out)
 		}
 	}
 	return out

@@ -9,32 +9,27 @@ package scheduler
 const leastAnswer = int64(16) << 10
 
 // clip ends chunk i with its response, which has fewer bytes than were asked for.
-func (c *Core) clip(i int, bytes int64, out []Action) []Action {
-	ch := &c.flight.chunks[i]
+func (f *flight) clip(i int, bytes int64, out []Action) []Action {
+	ch := &f.chunks[i]
 	if bytes <= 0 || bytes < ch.got || bytes >= ch.rng.Len() {
 		return out
 	}
-	l := &c.links[ch.link]
+	l := &f.links[ch.link]
 	l.gives = max(l.gives, bytes, leastAnswer)
-	switch j := c.flight.find(ch.duplicate); {
+	switch j := f.find(ch.duplicate); {
 	case ch.copy:
-		return c.withdraw(i, out) // it has to have all that its original has not
+		return f.withdraw(i, out) // it has to have all that its original has not
 	case ch.duplicate != NoChunk && j >= 0:
-		out = c.withdraw(j, out) // it stands behind
-		ch = &c.flight.chunks[i]
+		out = f.withdraw(j, out) // it stands behind
+		ch = &f.chunks[i]
 	}
 	behind := Range{ch.rng.Off + bytes, ch.rng.End}
-	if c.batch == nil {
-		c.ledger.give(behind)
-	} else {
-		s := &c.batch.freeMap
-		if ch.guess { // nobody has voided anything: the file is at least as long
-			s.learn(ch.piece.Len(), ch.piece.Len())
-			c.resolve(ch.piece)
-		}
-		s.give(ch.class, part{Range: behind, piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot})
+	if ch.guess { // nobody has voided anything: the file is at least as long
+		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		f.resolve(ch.piece)
 	}
-	c.shorten(ch, behind.Len())
+	f.freeMap.give(ch.part(behind))
+	f.shorten(ch, behind.Len())
 	return append(out, shrink(ch))
 }
 

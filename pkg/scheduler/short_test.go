@@ -22,8 +22,8 @@ func TestAServerThatGivesLessAtOnceIsAskedForNoMore(t *testing.T) {
 	if a := r.acts[0]; a.Kind != Shrink || a.Chunk != 0 || a.Range != (Range{0, gives}) {
 		t.Fatalf("%+v", r.acts)
 	}
-	if free := r.core.ledger.free[0]; free != (Range{gives, first[0].End}) {
-		t.Fatalf("%v is free, of %v", free, r.core.ledger.free)
+	if free := r.core.freeMap.open[0].live()[0].Range; free != (Range{gives, first[0].End}) {
+		t.Fatalf("%v is free, of %v", free, r.core.freeMap.missing(Range{End: unsized}, nil))
 	}
 	checkTiles(t, r.core)
 	at := map[ChunkID]Range{0: {0, gives}}

@@ -328,7 +328,7 @@ func (c *Core) releaseSilent(id LinkID, out []Action) []Action {
 		if ch.got == 0 {
 			inVain |= 1 << ch.stream
 		}
-		out = c.withdraw(i, out)
+		out = c.flight.withdraw(i, out)
 		i--
 	}
 	for stream := range StreamID(MaxStreams) {

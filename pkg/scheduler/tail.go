@@ -58,7 +58,7 @@ type thief struct {
 // newThief gathers what a connection may take over.
 func (c *Core) newThief(id LinkID, stream StreamID) thief {
 	v := View{c}
-	t := thief{id: id, link: &c.links[id], stream: stream, links: c.links, flight: &c.flight, view: v, cfg: &c.cfg, now: c.now, batch: c.batch != nil, room: c.most(id), size: c.Size(), copied: c.copied}
+	t := thief{id: id, link: &c.links[id], stream: stream, links: c.links, flight: &c.flight, view: v, cfg: &c.cfg, now: c.now, batch: c.batch != nil, room: c.most(id), size: c.Size(), copied: c.flight.copied}
 	v.eta(id, &t.own)
 	t.own.trip, t.own.passed = t.link.rtt.reach().Seconds(), t.own.duplicated()
 	if victim := c.cfg.Policy.Victim(v, id); victim >= 0 && int(victim) < len(c.links) && victim != id {
@@ -87,7 +87,7 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 	if c.cfg.NoSteal {
 		return out
 	}
-	if !c.sized() {
+	if !c.freeMap.sized {
 		return c.duplicateUnanswered(id, stream, out)
 	}
 	if split := c.split(id, stream, out); len(split) > len(out) {
@@ -103,15 +103,18 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 			t.own.rate *= float64(max(1, t.own.active)) / float64(t.own.active+1)
 		}
 		ch := from.last[victim]
-		if c.batch == nil || c.mayHelp(id, stream, ch) {
+		if c.batch.mayHelp(&c.flight, id, stream, ch) {
 			switch what, bytes := t.decide(from, victim, end); what {
 			case noTakeover:
 			case takeEnd:
 				out = c.takeOver(id, stream, ch, bytes, out)
 			case duplicateRest:
-				out = c.duplicate(id, stream, ch, out)
+				out = c.flight.duplicate(id, stream, ch, out)
+				if c.batch != nil {
+					c.batch.states[id].copying |= 1 << stream
+				}
 			case moveRequest:
-				out = c.move(id, stream, ch, out)
+				out = c.flight.reissue(id, stream, ch, out)
 			case replaceBoth:
 				out = c.replaceDuplicate(id, stream, ch, out)
 			}
@@ -131,7 +134,7 @@ func (t *thief) decide(from *eta, victim StreamID, end float64) (what takeover, 
 			return replaceBoth, 0
 		}
 		return noTakeover, 0
-	case own && ch.got == 0 && (t.link.streams.conn[t.stream].cut > 0 || ch.moved >= movedMost):
+	case own && ch.got == 0 && (t.link.streams.conn[t.stream].cut > 0 || ch.reissued >= movedMost):
 		return noTakeover, 0 // whom nothing has answered since cannot do better, it would go to and fro
 	case own && t.own.fresh&(1<<victim) != 0 && !without("share-guard"):
 		return noTakeover, 0 // shares are alike
@@ -243,7 +246,7 @@ func (t *thief) unheard(ch *chunk) bool {
 // great.
 func (t *thief) worthMoving(from *eta, victim StreamID, end float64) bool {
 	ch, own := from.last[victim], from == &t.own
-	if t.link.load.preempted > 0 || !t.link.est.measured() || ch.got > 0 || !own && ch.taken >= takenMost {
+	if t.link.load.preempted > 0 || !t.link.est.measured() || ch.got > 0 || !own && ch.takenOver >= takenMost {
 		return false
 	}
 	alone, trips := t.own.soonest(t.stream, ch.left()-ch.over), float64(movedTrips)
@@ -269,35 +272,32 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if x <= 0 || x == ch.left() && ch.toAndFro(thief) {
 		return out
 	}
-	return c.cutOff(thief, stream, ch, x, out)
+	return c.flight.cutOff(thief, stream, ch, x, out)
 }
 
 // toAndFro says whether other links have taken over all of a request, before it was answered, as
 // often as they may. Each may take itself to be sooner than the one before: two links would take
 // what is not to be shared from each other without end, at one instant even.
 func (c *chunk) toAndFro(thief LinkID) bool {
-	return c.got == 0 && c.link != thief && c.taken >= takenMost
+	return c.got == 0 && c.link != thief && c.takenOver >= takenMost
 }
 
 // cutOff moves the last x bytes of a request to a stream of thief.
-func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
-	l := &c.links[ch.link]
+func (f *flight) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
+	l := &f.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.load.preempted++
 	}
-	if l.streams.cutShort(ch.stream, c.flight.next); c.batch == nil { // where there are many files next decides
+	if l.streams.cutShort(ch.stream, f.next); !f.batch { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream
 	}
 	from := *ch
-	c.shorten(ch, x)
-	out = c.shrunk(c.flight.find(ch.id), out)
-	out = c.start(thief, stream, stolen, out)
+	f.shorten(ch, x)
+	out = f.shrunk(f.find(ch.id), out)
+	out = f.start(thief, stream, from.part(stolen), out)
 	if stolen.Off == from.rng.Off {
-		c.flight.latest().follows(&from)
-	}
-	if c.batch != nil {
-		c.adopt(c.flight.latest(), &from)
+		f.latest().follows(&from)
 	}
 	return out
 }

@@ -22,15 +22,15 @@ func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
 		c.step(Input{Kind: Finished, Chunk: c.flight.chunks[i].id, Bytes: c.flight.chunks[i].rng.Len()})
 	}
-	c.ledger.free = nil
+	c.freeMap.setFree()
 	r.now += 10 * Millisecond
 	c.now = r.now
-	out := c.start(1, 0, Range{8<<20 - rest, 8 << 20}, nil)
+	out := c.startAt(1, 0, Range{8<<20 - rest, 8 << 20}, nil)
 	return r, out[0]
 }
 
 // step forgets the actions of an input.
-func (c *Core) step(in Input) { c.received(c.flight.find(in.Chunk), in, nil) }
+func (c *Core) step(in Input) { c.flight.received(c.flight.find(in.Chunk), &in, nil) }
 
 // TestNothingIsFetchedTwiceWithinALimit: the copy would have a part of the same rate.
 func TestNothingIsFetchedTwiceWithinALimit(t *testing.T) {
@@ -70,7 +70,7 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 		r, last := idleRig(t, rest)
 		c := r.core
 		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
-		c.copied = tt.copied
+		c.flight.copied = tt.copied
 		th := c.newThief(0, 0)
 		View{c}.eta(0, &th.own)
 		if tt.busy {
@@ -126,7 +126,7 @@ func TestASmallRestIsFetchedTwice(t *testing.T) {
 func TestACopyEndsWithItsOriginal(t *testing.T) {
 	r, last := idleRig(t, 30<<10)
 	c := r.core
-	c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+	c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	r.now += 10 * Millisecond
 	var cancelled, started int
 	for _, a := range r.step(Input{Kind: Failed, Link: 1, Chunk: last.Chunk, Bytes: 100, Wait: Second}) {
@@ -162,7 +162,7 @@ func TestASlowLinkIsLeftIdle(t *testing.T) {
 		t.Errorf("the near link is asked for %d bytes only", n)
 	}
 	// With ten times as much left it is worth it, and both end together.
-	c.ledger.free = []Range{{0, 10 << 20}}
+	c.freeMap.setFree(Range{0, 10 << 20})
 	c.links[1].rtt.min = 100 * Millisecond
 	end := v.finishTime()
 	if a, b := v.brings(0, end), v.brings(1, end); b < 16<<10 || int64(a+b+0.5) != 10<<20 {
@@ -234,14 +234,14 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		c := r.core
 		l := &c.links[1]
 		l.est.rate, l.streams.most, l.speeds = slow, 2, speeds{}
-		out := c.duplicate(1, 1, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+		out := c.flight.duplicate(1, 1, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		second := out[0].Chunk
 		for _, id := range []ChunkID{last.Chunk, second} {
 			c.flight.chunks[c.flight.find(id)].issued -= Second
 			c.step(Input{Kind: Progress, Chunk: id, Bytes: max(1, tt.had)})
 		}
 		c.flight.chunks[c.flight.find(last.Chunk)].got = 1
-		left, copied := c.Left(), c.copied
+		left, copied := c.Left(), c.flight.copied
 		out = c.steal(0, 0, nil)
 		if !tt.taken {
 			if len(out) > 0 {
@@ -255,8 +255,8 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		if a := out[2]; a.Kind != Start || a.Link != 0 || a.Copy || a.Range != (Range{last.Range.Off + 1, last.Range.End}) {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
-		if c.Left() != left || c.copied > copied || c.flight.chunks[0].duplicate != NoChunk {
-			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.copied, copied)
+		if c.Left() != left || c.flight.copied > copied || c.flight.chunks[0].duplicate != NoChunk {
+			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.flight.copied, copied)
 		}
 	}
 }
@@ -267,13 +267,13 @@ func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
 	r, last := idleRig(t, 40<<10)
 	c := r.core
 	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
-	out := c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+	out := c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	th := c.newThief(0, 0)
 	if th.worthReplacing(&c.flight.chunks[c.flight.find(last.Chunk)], 1000) {
 		t.Error("it takes over what it has a copy of")
 	}
 	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when another one has
-	out = c.duplicate(1, 1, &c.flight.chunks[0], nil)
+	out = c.flight.duplicate(1, 1, &c.flight.chunks[0], nil)
 	if th := c.newThief(0, 0); !th.worthReplacing(&c.flight.chunks[0], 1000) {
 		t.Error("it leaves what another one has a copy of")
 	}
@@ -291,7 +291,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		l := &c.links[1]
 		l.streams.most, l.speeds = 2, speeds{}
 		if copied {
-			c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+			c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 2 * Second
 		if out := c.steal(1, 1, nil); (len(out) > 0) == copied {
@@ -301,7 +301,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		r, last = idleRig(t, 2<<20)
 		c = r.core
 		if copied {
-			c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+			c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
 		if !c.links[1].silent(c.now) || c.task().nearEnd() {
@@ -320,9 +320,9 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		r, last := idleRig(t, 40<<10)
 		c := r.core
 		if before > 0 {
-			c.start(0, 0, Range{0, before}, nil)
+			c.startAt(0, 0, Range{0, before}, nil)
 		}
-		c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+		c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		c.links[0].est.rate = 1e6
 		return View{c}.copyEnds(c.flight.latest())
 	}

@@ -15,7 +15,8 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		c.flight.chunks, c.ledger.free = c.flight.chunks[:0], nil
+		c.flight.chunks = c.flight.chunks[:0]
+		c.freeMap.setFree()
 		l.load.requests, l.load.queues = 0, [MaxStreams]queue{}
 		l.rtt.min, l.est.rate = Time(20+rnd.IntN(300))*Millisecond, 1e6*float64(1+rnd.IntN(30))
 		n := 2 + rnd.IntN(5)
@@ -31,7 +32,7 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 			}
 			if rnd.IntN(3) > 0 {
 				end := off + int64(1+rnd.IntN(30))<<12
-				c.start(0, StreamID(s), Range{off, end}, nil)
+				c.startAt(0, StreamID(s), Range{off, end}, nil)
 				off = end
 			}
 		}

@@ -37,7 +37,7 @@ func TestPoliciesWithoutAUsableLink(t *testing.T) {
 					t.Fatalf("%s: %d links are usable", state, n)
 				}
 				for id := range LinkID(3) {
-					if n := policy.Request(v, id); n > max(r.core.left(), 10<<20) {
+					if n := policy.Request(v, id); n > max(r.core.flight.left(), 10<<20) {
 						t.Errorf("%s, %s: link %d asks for %d bytes", name, state, id, n)
 					}
 					policy.Victim(v, id)

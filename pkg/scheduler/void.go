@@ -1,105 +1,105 @@
 package scheduler
 
-// learn learns sizes from what is about to be voided: the first bytes of a guess
+// learnSizes learns sizes from what is about to be voided: the first bytes of a guess
 // whose end nobody wants are as many as there are.
-func (c *Core) learn(r Range) {
-	for i := range c.flight.chunks {
-		if ch := &c.flight.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
+func (f *flight) learnSizes(r Range) {
+	for i := range f.chunks {
+		if ch := &f.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
 			if r.Off > ch.piece.Off {
-				c.batch.freeMap.learn(ch.piece.Len(), r.Off-ch.piece.Off)
+				f.freeMap.learn(ch.piece.Len(), r.Off-ch.piece.Off)
 			}
-			c.resolve(ch.piece)
+			f.resolve(ch.piece)
 		}
 	}
-	s := &c.batch.freeMap
+	s := f.freeMap
 	for k := range s.open {
 		for _, p := range s.open[k].live() {
 			if p.guess && !p.piece.within(r).Empty() {
-				c.resolve(p.piece)
+				f.resolve(p.piece)
 			}
 		}
 	}
 }
 
 // resolve notes that the size of a piece's file is known.
-func (c *Core) resolve(piece Range) {
-	c.batch.freeMap.resolve(piece)
-	for i := range c.flight.chunks {
-		if ch := &c.flight.chunks[i]; ch.guess && ch.piece == piece {
-			c.sure(ch)
+func (f *flight) resolve(piece Range) {
+	f.freeMap.resolve(piece)
+	for i := range f.chunks {
+		if ch := &f.chunks[i]; ch.guess && ch.piece == piece {
+			f.confirmSize(ch)
 		}
 	}
 }
 
 // void shortens or withdraws the requests for bytes that nobody wants any more.
-func (c *Core) void(r Range, out []Action) []Action {
-	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
-		ch := &c.flight.chunks[i]
+func (f *flight) void(r Range, out []Action) []Action {
+	for i := len(f.chunks) - 1; i >= 0; i-- {
+		ch := &f.chunks[i]
 		rest := ch.rest()
 		gone := rest.within(r)
 		if ch.copy || gone.Empty() {
 			continue
 		}
 		if gone.End < rest.End {
-			out = c.voidBefore(i, gone, out)
+			out = f.voidMiddle(i, gone, out)
 			continue
 		}
-		if j := c.flight.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
-			duplicate := &c.flight.chunks[j]
+		if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+			duplicate := &f.chunks[j]
 			if duplicate.rng.Off+duplicate.got >= gone.Off && gone.Off > rest.Off {
-				out = c.voidWon(i, j, gone.Off, out)
+				out = f.voidDuplicated(i, j, gone.Off, out)
 				continue
 			}
 			if duplicate.rng.Off+duplicate.got < gone.Off {
-				c.copied -= duplicate.rng.End - gone.Off
+				f.copied -= duplicate.rng.End - gone.Off
 				duplicate.rng.End = gone.Off
 				out = append(out, shrink(duplicate))
 			}
 		}
-		out = c.curtail(i, gone.Off, out)
+		out = f.endAt(i, gone.Off, out)
 	}
 	return out
 }
 
-// curtail makes a request end at end, where it has not come to yet, or just has:
+// endAt makes a request end at end, where it has not come to yet, or just has:
 // what is beyond is not wanted.
-func (c *Core) curtail(i int, end int64, out []Action) []Action {
-	ch := &c.flight.chunks[i]
+func (f *flight) endAt(i int, end int64, out []Action) []Action {
+	ch := &f.chunks[i]
 	n := ch.rng.End - end
-	c.shorten(ch, n)
-	c.batch.freeMap.settle(ch.slot, n, 0)
-	return c.shrunk(i, out)
+	f.shorten(ch, n)
+	f.freeMap.settle(ch.slot, n, 0)
+	return f.shrunk(i, out)
 }
 
-// voidBefore voids what is not at the end of a request: what is behind it is free
+// voidMiddle voids what is not at the end of a request: what is behind it is free
 // again.
-func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
-	ch := &c.flight.chunks[i]
-	if j := c.flight.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
-		out = c.withdraw(j, out) // it stands behind
-		ch = &c.flight.chunks[i]
+func (f *flight) voidMiddle(i int, gone Range, out []Action) []Action {
+	ch := &f.chunks[i]
+	if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+		out = f.withdraw(j, out) // it stands behind
+		ch = &f.chunks[i]
 	}
-	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.freeMap.files[ch.slot].file, slot: ch.slot}
-	c.shorten(ch, behind.Len())
-	c.batch.freeMap.give(ch.class, behind)
-	return c.curtail(i, gone.Off, out)
+	behind := ch.part(Range{gone.End, ch.rng.End})
+	f.shorten(ch, behind.Len())
+	f.freeMap.give(behind)
+	return f.endAt(i, gone.Off, out)
 }
 
-// voidWon ends a request and its copy, which has all that is wanted of it.
-func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
-	ch, won := &c.flight.chunks[i], &c.flight.chunks[j]
-	l, w := &c.links[ch.link], &c.links[won.link]
+// voidDuplicated ends a request and its copy, which has all that is wanted of it.
+func (f *flight) voidDuplicated(i, j int, end int64, out []Action) []Action {
+	ch, won := &f.chunks[i], &f.chunks[j]
+	l, w := &f.links[ch.link], &f.links[won.link]
 	out = append(out,
 		Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: Range{ch.rng.Off, won.rng.Off}},
 		Action{Kind: Cancel, Link: won.link, Chunk: won.id, Range: Range{won.rng.Off, end}})
 	l.load.owe(ch.stream, -ch.left())
 	l.load.assigned -= ch.rng.End - won.rng.Off
 	w.load.assigned += end - won.rng.Off
-	c.batch.received += max(0, end-ch.rng.Off-ch.got)
-	c.batch.freeMap.settle(ch.slot, ch.left(), 0)
-	c.copied -= won.rng.End - end
+	f.freeMap.received += max(0, end-ch.rng.Off-ch.got)
+	f.freeMap.settle(ch.slot, ch.left(), 0)
+	f.copied -= won.rng.End - end
 	ch.rng.End, ch.got, ch.duplicate = won.rng.Off, won.rng.Off-ch.rng.Off, NoChunk
 	won.rng.End, won.got, won.duplicate = end, end-won.rng.Off, NoChunk
-	out = c.end(j, out) // it stands behind
-	return c.end(i, out)
+	out = f.end(j, out) // it stands behind
+	return f.end(i, out)
 }

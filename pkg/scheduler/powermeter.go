@@ -23,15 +23,15 @@ const (
 	lastWhole = 1.5
 )
 
-// drawn is what is known of the power of the links' radios.
-type drawn struct {
-	told  Time   // when the power was last told
-	alone LinkID // the link that has worked alone since, and ...
-	since Time   // ... from when on; Never: none has
+// powerMeter is what is known of the power of the links' radios.
+type powerMeter struct {
+	lastReading Time   // when the power was last told
+	alone       LinkID // the link that has worked alone since, and ...
+	since       Time   // ... from when on; Never: none has
 }
 
-// scale is how wrong the model of a link's radio is.
-type scale struct {
+// radioScale is how wrong the model of a link's radio is.
+type radioScale struct {
 	received int64   // bytes when the power was last told
 	measured float64 // mJ, aged
 	modelled float64 // mJ, aged in the same way
@@ -39,7 +39,7 @@ type scale struct {
 }
 
 // factor is by what the model is to be multiplied.
-func (s *scale) factor() float64 {
+func (s *radioScale) factor() float64 {
 	if s.seconds < scaleEvidence || s.modelled <= 0 {
 		return 1
 	}
@@ -48,7 +48,7 @@ func (s *scale) factor() float64 {
 
 // learn takes what a link has drawn on average over so many seconds, and what its model
 // says, in mW.
-func (s *scale) learn(seconds, measured, modelled float64) {
+func (s *radioScale) learn(seconds, measured, modelled float64) {
 	keep := scaleMemory / (scaleMemory + seconds)
 	s.measured = float64(keep*s.measured) + float64(measured*seconds)
 	s.modelled = float64(keep*s.modelled) + float64(modelled*seconds)
@@ -68,21 +68,20 @@ func (r Radio) times(factor float64) Radio {
 // radio is the model of the link's radio, as far as is known how wrong it is.
 func (l *link) radio() Radio { return l.terms.Radio.times(l.scale.factor()) }
 
-// drew takes a reading of the power: watts above the base power, on average over a time.
-func (c *Core) drew(watts float64, over Time) {
-	d := &c.drawn
-	missed := float64(c.now-d.told) > lastWhole*float64(over)
-	d.told = c.now
-	id, alone := c.worksAlone()
+// take takes a reading of the power: watts above the base power, on average over a time.
+func (d *powerMeter) take(now Time, watts float64, over Time, links linkList) {
+	missed := float64(now-d.lastReading) > lastWhole*float64(over)
+	d.lastReading = now
+	id, alone := links.worksAlone(now)
 	if !alone || id != d.alone {
-		d.since = c.now
+		d.since = now
 	}
 	d.alone = id
-	for i := range c.links {
-		l := &c.links[i]
+	for i := range links {
+		l := &links[i]
 		came := l.load.received - l.scale.received
 		l.scale.received = l.load.received
-		if !alone || LinkID(i) != id || missed || came <= 0 || over <= 0 || c.now-d.since < over+l.terms.Radio.PromotionTime {
+		if !alone || LinkID(i) != id || missed || came <= 0 || over <= 0 || now-d.since < over+l.terms.Radio.PromotionTime {
 			continue
 		}
 		rate := float64(came) * mbitPerByte / over.Seconds()
@@ -92,17 +91,17 @@ func (c *Core) drew(watts float64, over Time) {
 }
 
 // worksAlone is the link that receives while the radios of all others sleep.
-func (c *Core) worksAlone() (id LinkID, alone bool) {
+func (ls linkList) worksAlone(now Time) (id LinkID, alone bool) {
 	id = -1
-	for i := range c.links {
-		switch l := &c.links[i]; {
+	for i := range ls {
+		switch l := &ls[i]; {
 		case l.load.requests > 0 && id < 0:
 			id = LinkID(i)
-		case l.load.requests > 0, l.load.received > 0 && c.now-l.health.lastByte < l.terms.Radio.TailTime:
+		case l.load.requests > 0, l.load.received > 0 && now-l.health.lastByte < l.terms.Radio.TailTime:
 			return -1, false
 		}
 	}
-	return id, id >= 0 && c.links[id].receiving(c.now)
+	return id, id >= 0 && ls[id].receiving(now)
 }
 
 // receiving says whether bytes have come over l of late: Chen's state RX, within the larger of

@@ -1,0 +1,83 @@
+package scheduler
+
+// asker is a connection of a batch that is ready for another request: it says how much of a file
+// the connection should ask for.
+type asker struct {
+	link    *link
+	stream  StreamID
+	bounded bool    // a plan bounds how many files may be in progress at once
+	rate    float64 // bytes per second that the connection is taken to carry; 0: unknown
+	finish  float64 // seconds until all links can have all that is left
+}
+
+// asker is a connection as an asker.
+func (v View) asker(id LinkID, stream StreamID) asker {
+	l := &v.core.links[id]
+	return asker{link: l, stream: stream, bounded: v.core.batch.files > 0, rate: v.RateOrMean(id) * l.shareOf(stream), finish: v.finishTime()}
+}
+
+// requestSize is how many bytes of a free part a connection should ask for; 0: none.
+func (c *Core) requestSize(id LinkID, stream StreamID, p *part) int64 {
+	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
+	if size <= 0 && len(c.flight.chunks) > 0 {
+		return 0 // with nothing in flight, somebody must go on
+	}
+	l := &c.links[id]
+	a := (View{c}).asker(id, stream)
+	whole, likely, spare := p.Len(), c.freeMap.likely(p), a.spare()
+	if spare <= 0 && l.load.queues[stream].requests > 0 {
+		return 0 // another will be there sooner
+	}
+	least, most := c.cfg.minRequest(), a.wholeMost()
+	size = max(int64(float64(size)*l.shareOf(stream)), least)
+	if c.batch.planned(id) && !a.bounded && likely > most && !without("plan-brief") {
+		size = min(size, most) // a connection that the next plan gives up brings what it was asked for first
+	}
+	switch {
+	case likely-size < least, !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && a.brief(likely):
+		size = whole
+	}
+	if p.guess && c.freeMap.sizesLearnt == 0 && !a.bounded && !without("first-unknown") {
+		size = min(size, leastWhole)
+	}
+	if p.guess && size < whole && a.tooBusyToLearn() {
+		return 0
+	}
+	return min(size, whole, c.most(id))
+}
+
+// tooBusyToLearn says whether the connection has so much to do that, by the time at which
+// all links can be done, what it could learn of a file would not have been shared out and
+// fetched: others ask sooner.
+func (a *asker) tooBusyToLearn() bool {
+	q := &a.link.load.queues[a.stream]
+	if without("too-busy-to-learn") || q.requests == 0 || a.rate <= 0 || a.bounded {
+		return false
+	}
+	return float64(q.pending)/a.rate+float64(learnFirst*a.link.rtt.known().Seconds()) > a.finish
+}
+
+// wholeMost is up to how many bytes a piece is asked for as a whole.
+func (a *asker) wholeMost() int64 {
+	if a.bounded {
+		return wholePiece
+	}
+	return max(leastWhole, int64(float64(a.link.est.rate*a.link.shareOf(a.stream))*wholeSeconds))
+}
+
+// brief says whether the connection receives so many bytes no longer than it takes to learn how
+// long a file is and to share it out then.
+func (a *asker) brief(bytes int64) bool {
+	return !without("brief") && float64(bytes) <= briefTrips*a.link.rtt.known().Seconds()*a.rate
+}
+
+// spare is how many more bytes the connection would receive, if it were asked for them now, by
+// the time at which all links can be done; very many while nobody knows.
+func (a *asker) spare() float64 {
+	if a.rate <= 0 || a.bounded || without("spare") {
+		return float64(unsized)
+	}
+	l := a.link
+	wait := max(l.rtt.known().Seconds()*float64(min(connectRTTs, l.streams.trips(a.stream))), float64(l.load.queues[a.stream].pending)/a.rate)
+	return a.rate * (a.finish - wait)
+}
