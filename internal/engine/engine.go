@@ -32,7 +32,8 @@
 //
 //	engine.go    Engine and its configuration      transfer.go  one request
 //	link.go      a link of a run                   carry.go     its bytes to their place
-//	segments.go  what the kernel counts on a link  allowance.go how much a link may carry
+//	route.go     an Engine's connections over it   allowance.go how much a link may carry
+//	segments.go  what the kernel counts on a link
 //	gather.go    how many are worth a wake-up      uplink.go    where acknowledgements fill an uplink
 //	blocks.go    memory for them                   freelist.go  what is kept for the next one
 //	waker.go     when bytes wake the owner         sink.go, stream.go  where they go
@@ -41,6 +42,7 @@
 //
 //	owner.go     its state; what the bytes are of  linkstate.go what it knows of a link
 //	step.go      the scheduler's actions           ended.go     a request's end, and failures in a row
+//	progress.go  what the scheduler is told of bytes that come
 //	opening.go   connections made before there are requests     lost.go  links given up
 //	arrive.go    links that come, come back or move             report.go  what observers are told
 //	load.go      what all downloads of a run ask of one server  trust.go   is a size believed?
