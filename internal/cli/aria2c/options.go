@@ -25,12 +25,12 @@ save-session-interval server-stat-if server-stat-of server-stat-timeout socket-r
 stream-piece-selector summary-interval uri-selector dscp on-download-complete on-download-error on-download-start on-download-stop
 on-download-pause on-bt-download-complete max-download-result select-file follow-torrent follow-metalink rpc-listen-port rpc-secret
 rpc-user rpc-passwd rpc-certificate rpc-private-key rpc-max-request-size
-bt-exclude-tracker bt-external-ip bt-lpd-interface bt-max-open-files bt-max-peers bt-min-crypto-level bt-prioritize-piece
+bt-exclude-tracker bt-external-ip bt-lpd-interface bt-max-open-files bt-max-peers bt-min-crypto-level
 bt-request-peer-speed-limit bt-stop-timeout bt-tracker bt-tracker-connect-timeout bt-tracker-interval bt-tracker-timeout
 dht-entry-point dht-entry-point6 dht-file-path dht-file-path6 dht-listen-addr6 dht-listen-port dht-message-timeout ftp-passwd ftp-proxy
 ftp-proxy-passwd ftp-proxy-user ftp-type ftp-user index-out listen-port max-overall-upload-limit max-upload-limit metalink-base-uri
 metalink-file metalink-language metalink-location metalink-os metalink-preferred-protocol metalink-version peer-agent peer-id-prefix
-seed-ratio seed-time ssh-host-key-md torrent-file `
+seed-ratio seed-time ssh-host-key-md torrent-file bt-prioritize-piece ` //nolint:misspell // aria2 spells it so
 
 // acting are options with a value that act, with mlget's flag for each, and what stands behind the
 // value. Those without a flag act otherwise.
