@@ -112,6 +112,16 @@ func known() map[string]option {
 	return all
 }
 
+// IsAllowed says whether an option of aria2's may have a value; of one that is not known here any.
+func IsAllowed(name, value string) bool {
+	o, ok := known()[name]
+	if !ok {
+		return true
+	}
+	_, ok = o.value(value)
+	return ok
+}
+
 func (o option) isGlobal() bool { return o.kind != "" && o.kind[0] < 'a' }
 
 // value is the option's value as aria2 returns it; false: it is not allowed.

@@ -26,6 +26,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	case s.sockets <- struct{}{}:
 		defer func() { <-s.sockets }()
 	default:
+		w.Header().Set("Connection", "close")
 		http.Error(w, "too many WebSockets", http.StatusServiceUnavailable)
 		return
 	}

@@ -26,7 +26,10 @@ func TestExitCodesLikeAria2(t *testing.T) {
 	text := bytes.Repeat([]byte("text"), 1000)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case "/a":
+		case "/named":
+			w.Header().Set("Content-Disposition", `attachment; filename="it is called.so"`)
+			fallthrough
+		case "/a", "/b.x.tar.gz", "/c", "/d", "/g", "/h", "/k":
 			http.ServeContent(w, r, "", time.Unix(1e9, 0), bytes.NewReader(text))
 		case "/locked":
 			w.WriteHeader(http.StatusUnauthorized)
@@ -59,6 +62,37 @@ func TestExitCodesLikeAria2(t *testing.T) {
 		{"-o once.x URL/a", "once.1.x"},
 		{"-o sub/deep/a URL/a", "sub/deep/a"},
 		{"-v", ""},
+		{"-h", ""},
+		{"--help=#http", ""},
+		{"", ""},
+		{"URL/a", "a.1"},
+		{"-c URL/a", "a"},
+		{"-c URL/k", "k"},
+		{"--allow-overwrite URL/a", "a"},
+		{"--auto-file-renaming=false URL/a", "a"},
+		{"URL/named", "it is called.so"},
+		{"URL/b.x.tar.gz", "b.x.tar.gz"},
+		{"URL/b.x.tar.gz", "b.x.tar.1.gz"},
+		{"--dry-run=true URL/c", "!c"},
+		{"--dry-run URL/none", ""},
+		{"-P URL/{d,e}", "d"},
+		{"-Z -P URL/{g,h}", "h"},
+		{"URL/{i,j}", ""},
+		{"--max-conn=4 --spl=4 -o short URL/a", "short"},
+		{"--max-=4 URL/a", ""},
+		{"-R -S -D=x URL/a", ""},
+		{"-R -p -u 1K -o letters URL/a", "letters"},
+		{"--all-proxy-user=u --all-proxy-passwd=p -o proxied URL/a", "proxied"},
+		{"--seed-time=0 --bt-max-peers 10 --ftp-pasv --enable-dht=false --metalink-os=linux -o others URL/a", "others"},
+		{"--split=0 URL/a", ""},
+		{"-x17 URL/a", ""},
+		{"-k 1K URL/a", ""},
+		{"--file-allocation=foo URL/a", ""},
+		{"--console-log-level=foo URL/a", ""},
+		{"--timeout=0 URL/a", ""},
+		{"--max-tries=x URL/a", ""},
+		{"--checksum=sha-1=0 URL/a", ""},
+		{"-x16 -s16 -k1M -j5 --file-allocation=falloc -o many URL/a", "many"},
 	} {
 		args := strings.Fields(strings.ReplaceAll(c.args, "URL", s.URL))
 		got := run(false, append([]string{"--no-conf", "-q", "-d", ours}, args...))
@@ -68,6 +102,12 @@ func TestExitCodesLikeAria2(t *testing.T) {
 		}
 		for _, dir := range []string{ours, theirs} {
 			if c.file == "" {
+				continue
+			}
+			if name, isNone := strings.CutPrefix(c.file, "!"); isNone {
+				if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+					t.Errorf("aria2c %s: %s is there", c.args, name)
+				}
 				continue
 			}
 			if b, err := os.ReadFile(filepath.Join(dir, c.file)); err != nil || !bytes.Equal(b, text) {

@@ -56,6 +56,9 @@ func MainAs(name string, args []string, stdio console.IO) int {
 	if c.Version {
 		_, err = fmt.Fprintf(stdio.Out, "aria2 version %s\nmlget %s, called as aria2c\n", aria2c.Version, program.Version())
 	}
+	if c.Help {
+		_, err = io.WriteString(stdio.Out, aria2c.Usage())
+	}
 	for _, words := range c.Attempts {
 		asTheyAre := func(_ *cobra.Command, args []string) ([]string, error) { return args, nil }
 		if err = execute(ctx, words, stdio, asTheyAre); err == nil || ctx.Err() != nil {

@@ -164,7 +164,7 @@ func rules() map[string]rule {
 		"internal/cli": {imports: "internal/cli/aria2c internal/cli/bench internal/cli/console internal/cli/daemon internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/habits internal/cli/links internal/cli/power" +
 			" internal/cli/program internal/cli/proxy internal/cli/report internal/cli/simulate internal/engine internal/launch internal/link internal/linklab/scenario internal/page internal/power" +
 			" internal/progress pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/sim"},
-		"internal/cli/aria2c": {imports: "internal/cli/exit internal/engine internal/fetch internal/link internal/progress internal/store"},
+		"internal/cli/aria2c": {imports: "internal/aria2rpc internal/cli/exit internal/engine internal/fetch internal/link internal/progress internal/store internal/urlglob"},
 		"internal/cli/bench": {imports: "internal/campaign internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/policy internal/cli/program" +
 			" internal/cli/report internal/dataset internal/energy internal/engine internal/launch internal/link internal/page internal/report internal/results" +
 			" internal/study internal/sweep internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +17,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlget/mlget/internal/aria2rpc"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/urlglob"
 )
 
 // Version is the version of aria2 whose options these are.
@@ -27,6 +31,7 @@ const Version = "1.36.0"
 // Command is a command line of aria2c, translated.
 type Command struct {
 	Version bool
+	Help    bool
 	// Attempts are command lines of mlget's for the same file, to be tried one after the other.
 	Attempts [][]string
 }
@@ -35,100 +40,8 @@ type Command struct {
 // another name.
 var ErrExists = errors.New("the file exists: --allow-overwrite=true replaces it")
 
-// switches are options that are true or false, and true where nothing stands behind them.
-const switches = ` allow-overwrite allow-piece-length-change always-resume async-dns auto-file-renaming check-certificate check-integrity
-conditional-get content-disposition-default-utf8 continue daemon deferred-input disable-ipv6 dry-run enable-color enable-http-keep-alive
-enable-http-pipelining enable-mmap enable-rpc force-save force-sequential hash-check-only http-accept-gzip http-auth-challenge http-no-cache
-human-readable keep-unfinished-download-result no-conf no-netrc optimize-concurrent-downloads parameterized-uri quiet
-realtime-chunk-checksum remote-time remove-control-file reuse-uri save-not-found show-console-readout show-files stderr
-truncate-console-readout use-head follow-torrent follow-metalink pause rpc-listen-all rpc-allow-origin-all rpc-secure version `
-
-// valued are options with a value that have no effect here. flagOf has the options that do.
-const valued = ` auto-save-interval conf-path console-log-level disk-cache download-result event-poll file-allocation gid log log-level
-lowest-speed-limit max-file-not-found max-mmap-limit max-resume-failure-tries max-connection-per-server min-split-size min-tls-version
-netrc-path no-file-allocation-limit piece-length proxy-method retry-wait rlimit-nofile save-cookies save-session save-session-interval
-server-stat-if server-stat-of server-stat-timeout socket-recv-buffer-size split stop stop-with-process stream-piece-selector
-summary-interval uri-selector dscp ftp-user ftp-passwd rpc-listen-port rpc-secret on-download-complete on-download-error
-on-download-start on-download-stop on-download-pause max-download-result select-file `
-
-// flagOf is mlget's flag for an option of aria2's with a value, and what stands behind the
-// value; "": there is none.
-func flagOf(name string) (flag, unit string) {
-	switch name {
-	case "header", "referer", "user-agent", "load-cookies", "checksum":
-		return name, ""
-	case "timeout", "connect-timeout":
-		return name, "s"
-	case "max-tries":
-		return "tries", ""
-	case "max-concurrent-downloads":
-		return "concurrency", ""
-	case "max-download-limit", "max-overall-download-limit":
-		return "limit-rate", ""
-	case "all-proxy", "http-proxy", "https-proxy":
-		return "proxy", ""
-	case "all-proxy-user", "http-proxy-user", "https-proxy-user":
-		return "proxy-user", ""
-	case "no-proxy":
-		return "noproxy", ""
-	case "http-user":
-		return "user", ""
-	case "http-passwd":
-		return "password", ""
-	case "ca-certificate":
-		return "cacert", ""
-	case "certificate":
-		return "cert", ""
-	case "private-key":
-		return "key", ""
-	case "input-file":
-		return "input-file", ""
-	}
-	return "", ""
-}
-
-// letters are aria2's short options, and what they are short for.
-func letters(letter byte) string {
-	switch letter {
-	case 'V':
-		return "check-integrity"
-	case 'c':
-		return "continue"
-	case 'd':
-		return "dir"
-	case 'i':
-		return "input-file"
-	case 'j':
-		return "max-concurrent-downloads"
-	case 'k':
-		return "min-split-size"
-	case 'l':
-		return "log"
-	case 'm':
-		return "max-tries"
-	case 'n':
-		return "no-netrc"
-	case 'o':
-		return "out"
-	case 'q':
-		return "quiet"
-	case 's':
-		return "split"
-	case 't':
-		return "timeout"
-	case 'U':
-		return "user-agent"
-	case 'v':
-		return "version"
-	case 'x':
-		return "max-connection-per-server"
-	case 'Z':
-		return "force-sequential"
-	}
-	return ""
-}
-
-func has(list, name string) bool { return slices.Contains(strings.Fields(list), name) }
+// ErrNoURL is returned for a command line that names no file to download.
+var ErrNoURL = errors.New("no URL, and no --input-file")
 
 // given is a command line's options: the last of each counts, and all headers.
 type given struct {
@@ -148,31 +61,37 @@ func Parse(args []string) (Command, error) {
 			return g.command()
 		case strings.HasPrefix(word, "--"):
 			name, value, attached = strings.Cut(word[2:], "=")
-		case len(word) > 1 && word[0] == '-':
-			if name = letters(word[1]); name == "" {
+			if name == "help" {
+				return Command{Help: true}, nil
+			}
+			if name = whole(name); name == "" {
 				return Command{}, exit.Usagef("aria2c's option %s is not known here", word)
 			}
-			value, attached = word[2:], len(word) > 2
+		case strings.HasPrefix(word, "-h"):
+			return Command{Help: true}, nil
+		case len(word) > 1 && word[0] == '-':
+			long, ok := lookup(short, word[1:2])
+			if !ok {
+				return Command{}, exit.Usagef("aria2c's option %s is not known here", word)
+			}
+			name, value, attached = long[0], word[2:], len(word) > 2
 		default:
 			g.urls = append(g.urls, word)
 			continue
 		}
-		flag, _ := flagOf(name)
 		switch {
 		case has(switches, name):
 			if !attached {
 				value = "true"
 			}
-			if value != "true" && value != "false" {
-				return Command{}, exit.Usagef("--%s is true or false", name)
-			}
-		case flag == "" && name != "dir" && name != "out" && name != "interface" && !has(valued, name):
-			return Command{}, exit.Usagef("aria2c's option --%s is not known here", name)
 		case !attached:
 			if at++; at == len(args) {
 				return Command{}, exit.Usagef("--%s needs a value", name)
 			}
 			value = args[at]
+		}
+		if !isAllowed(name, value) {
+			return Command{}, exit.Usagef("--%s: %q is not allowed", name, value)
 		}
 		if name == "header" {
 			g.headers = append(g.headers, value)
@@ -181,6 +100,19 @@ func Parse(args []string) (Command, error) {
 		g.values[name] = value
 	}
 	return g.command()
+}
+
+// isAllowed says whether an option may have a value.
+func isAllowed(name, value string) bool {
+	switch {
+	case has(switches, name):
+		return value == "true" || value == "false"
+	case name == "console-log-level":
+		name = "log-level"
+	case value == "": // of a variable that is not set, and aria2's word for no proxy
+		return true
+	}
+	return aria2rpc.IsAllowed(name, value)
 }
 
 func (g *given) is(name string) bool { return g.values[name] == "true" }
@@ -193,28 +125,55 @@ func (g *given) command() (Command, error) {
 	if g.is("enable-rpc") && len(g.urls) == 0 && g.values["input-file"] == "" {
 		return Command{}, exit.UsageError{Err: errors.New("--enable-rpc: aria2c serves no clients here"), Hint: "mlget daemon"}
 	}
+	if len(g.urls) == 0 && g.values["input-file"] == "" {
+		return Command{}, ErrNoURL
+	}
 	words, err := g.flags()
 	if err != nil {
 		return Command{}, err
 	}
-	names, err := g.place()
-	if err != nil {
-		return Command{}, err
-	}
-	words = append(words, names...)
-	if g.is("force-sequential") || g.values["input-file"] != "" || len(g.urls) == 0 {
-		shown, err := g.shown(false)
-		return Command{Attempts: [][]string{append(append(words, shown, "--"), g.urls...)}}, err
-	}
-	var c Command
-	for i, u := range g.urls { // they lead to the same file
-		shown, err := g.shown(i+1 < len(g.urls))
+	if g.is("force-sequential") || g.values["input-file"] != "" {
+		place, err := g.place("")
 		if err != nil {
 			return Command{}, err
 		}
-		c.Attempts = append(c.Attempts, append(slices.Clone(words), shown, "--", u))
+		shown, err := g.shown(false)
+		return Command{Attempts: [][]string{slices.Concat(words, place, []string{shown, "--"}, g.urls)}}, err
+	}
+	urls, err := g.mirrors()
+	if err != nil {
+		return Command{}, err
+	}
+	var c Command
+	for i, u := range urls {
+		place, err := g.place(u)
+		if err != nil {
+			return Command{}, err
+		}
+		shown, err := g.shown(i+1 < len(urls))
+		if err != nil {
+			return Command{}, err
+		}
+		c.Attempts = append(c.Attempts, slices.Concat(words, place, []string{shown, "--", u}))
 	}
 	return c, nil
+}
+
+// mirrors are the URLs of one file; patterns stand for several.
+func (g *given) mirrors() (urls []string, err error) {
+	if !g.is("parameterized-uri") {
+		return g.urls, nil
+	}
+	for _, text := range g.urls {
+		pattern, err := urlglob.Parse(text)
+		if err != nil {
+			return nil, exit.UsageError{Err: err}
+		}
+		for u := range pattern.All() {
+			urls = append(urls, u.Text)
+		}
+	}
+	return urls, nil
 }
 
 // shown is the flag that says what of the progress is shown. Where another attempt follows, what
@@ -244,7 +203,10 @@ func (g *given) shown(another bool) (string, error) {
 // flags are mlget's flags, without the names of files.
 func (g *given) flags() (words []string, err error) {
 	add := func(name, value string) { words = append(words, "--"+name+"="+value) }
-	words = append(words, "--no-config", "--globoff")
+	words = append(words, "--no-config")
+	if !g.is("parameterized-uri") || !g.is("force-sequential") {
+		words = append(words, "--globoff")
+	}
 	for _, h := range g.headers {
 		if name, _, _ := strings.Cut(h, ":"); !strings.EqualFold(strings.TrimSpace(name), "Accept-Encoding") { // files are fetched as they are
 			add("header", h)
@@ -267,7 +229,7 @@ func (g *given) flags() (words []string, err error) {
 			add(flag, value+unit)
 		}
 	}
-	for _, pair := range [...][2]string{{"quiet", "quiet"}, {"disable-ipv6", "ipv4"}, {"continue", "continue"}} {
+	for _, pair := range [...][2]string{{"quiet", "quiet"}, {"disable-ipv6", "ipv4"}, {"continue", "continue"}, {"dry-run", "spider"}} {
 		if g.is(pair[0]) {
 			words = append(words, "--"+pair[1])
 		}
@@ -278,12 +240,14 @@ func (g *given) flags() (words []string, err error) {
 	if !g.is("remote-time") {
 		words = append(words, "--no-remote-time")
 	}
-	if text := g.values["interface"]; text != "" {
-		name, err := interfaceOf(text)
-		if err != nil {
-			return nil, err
+	if list := cmp.Or(g.values["multiple-interface"], g.values["interface"]); list != "" {
+		names := strings.Split(list, ",")
+		for i, text := range names {
+			if names[i], err = interfaceOf(strings.TrimSpace(text)); err != nil {
+				return nil, err
+			}
 		}
-		add("links", name)
+		add("links", strings.Join(names, ","))
 	}
 	return words, nil
 }
@@ -307,15 +271,24 @@ func interfaceOf(text string) (string, error) {
 	return "", exit.Usagef("--interface: no interface has the address %s", want)
 }
 
-// place are the flags that say where the file goes. aria2 gives a file another name where one
-// is there, unless it may replace it or go on with it.
-func (g *given) place() (words []string, err error) {
+// place are the flags that say where a URL's file goes; no URL stands for several files. aria2
+// gives a file another name where one is there, unless it may replace it or go on with it.
+func (g *given) place(uri string) (words []string, err error) {
 	dir, out := g.values["dir"], g.values["out"]
 	if dir != "" {
 		words = append(words, "--directory-prefix="+dir)
 	}
-	if out == "" || g.values["input-file"] != "" {
+	if uri == "" || g.is("dry-run") {
 		return words, nil
+	}
+	if out == "" {
+		u, err := url.Parse(uri)
+		if err != nil {
+			return words, nil //nolint:nilerr // whoever downloads it says what is wrong
+		}
+		if out = store.NameFromURL(u); !g.is("continue") && !exists(filepath.Join(dir, out)) {
+			return append(words, "--content-disposition"), nil
+		}
 	}
 	path := filepath.Join(dir, out)
 	name := out
@@ -327,7 +300,7 @@ func (g *given) place() (words []string, err error) {
 		name = strings.TrimSuffix(out, extension) + "." + strconv.Itoa(n) + extension
 		path = filepath.Join(dir, name)
 	}
-	if !filepath.IsAbs(name) {
+	if !filepath.IsAbs(name) && filepath.Base(name) != name { // the directory itself is made anyway
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return nil, exit.FileError{Err: err}
 		}

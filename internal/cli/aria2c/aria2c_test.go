@@ -24,16 +24,16 @@ func TestParse(t *testing.T) {
 	for args, want := range map[string]string{
 		ytdlp + " --dir ./sub/ --out ./x.part -- http://a/": "--no-config --globoff --header=User-Agent:x --proxy=http://p:1/ --load-cookies=/c --concurrency=16 --limit-rate=5M" +
 			" --insecure --directory-prefix=./sub/ --output=./x.part --progress=none -- http://a/",
-		"http://a/":                                       "--no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://a/",
-		"http://a/ http://b/":                             "--no-config --globoff --no-remote-time --progress=aria2:false:60:done -- http://a/ | --no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://b/",
+		"http://a/":                                       "--no-config --globoff --no-remote-time --content-disposition --progress=aria2:false:60:default -- http://a/",
+		"http://a/ http://b/":                             "--no-config --globoff --no-remote-time --content-disposition --progress=aria2:false:60:done -- http://a/ | --no-config --globoff --no-remote-time --content-disposition --progress=aria2:false:60:default -- http://b/",
 		"-Z http://a/ http://b":                           "--no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://a/ http://b",
-		"-c -q -t 5 -m 3 -d D http://a/":                  "--no-config --globoff --tries=3 --timeout=5s --quiet --continue --no-remote-time --directory-prefix=D --progress=none -- http://a/",
+		"-c -q -t 5 -m 3 -d D http://a/":                  "--no-config --globoff --tries=3 --timeout=5s --quiet --continue --no-remote-time --directory-prefix=D --output=index.html --progress=none -- http://a/",
 		"-i list -j2":                                     "--no-config --globoff --input-file=list --concurrency=2 --no-remote-time --progress=aria2:false:60:default --",
 		"-d DIR -o there.bin http://a/":                   "--no-config --globoff --no-remote-time --directory-prefix=DIR --output=there.2.bin --progress=aria2:false:60:default -- http://a/",
 		"-c -d DIR -o there.bin http://a/":                "--no-config --globoff --continue --no-remote-time --directory-prefix=DIR --output=there.bin --progress=aria2:false:60:default -- http://a/",
-		"--interface 127.0.0.1 --all-proxy= http://a/":    "--no-config --globoff --proxy= --no-remote-time --links=lo --progress=aria2:false:60:default -- http://a/",
-		"--max-download-limit=0 --http-user=u http://a/":  "--no-config --globoff --user=u --no-remote-time --progress=aria2:false:60:default -- http://a/",
-		"--allow-overwrite --no-netrc=false -k1M http://": "--no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://",
+		"--interface 127.0.0.1 --all-proxy= http://a/":    "--no-config --globoff --proxy= --no-remote-time --links=lo --content-disposition --progress=aria2:false:60:default -- http://a/",
+		"--max-download-limit=0 --http-user=u http://a/":  "--no-config --globoff --user=u --no-remote-time --content-disposition --progress=aria2:false:60:default -- http://a/",
+		"--allow-overwrite --no-netrc=false -k1M http://": "--no-config --globoff --no-remote-time --content-disposition --progress=aria2:false:60:default -- http://",
 	} {
 		if strings.Contains(args, "127.0.0.1") {
 			if _, err := os.Stat("/sys/class/net/lo"); err != nil {
@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 	if _, err := Parse(strings.Fields("-d " + dir + " -o there.bin --auto-file-renaming=false http://a/")); !errors.Is(err, ErrExists) {
 		t.Error(err)
 	}
-	for args, code := range map[string]int{"--nonsense http://a/": Option, "-y": Option, "--out": Option, "--enable-rpc": Option, "--continue=x http://a/": Option} {
+	for args, code := range map[string]int{"--nonsense http://a/": Option, "-y": Option, "--out": Option, "": Unknown, "--enable-rpc": Option, "--split=0 http://a/": Option, "--max-=4 http://a/": Option, "--continue=x http://a/": Option} {
 		_, err := Parse(strings.Fields(args))
 		if got, _ := Code(err); got != code {
 			t.Errorf("%s: %v, exit code %d", args, err, got)

@@ -54,7 +54,7 @@ func TestSlowClientsAreGivenUp(t *testing.T) {
 				}
 				_ = client.Close()
 				close(l.conns)
-				<-ended
+				_ = <-ended // it was closed
 			})
 		})
 	}
