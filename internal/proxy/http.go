@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,14 +63,42 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.local(w, r)
 	case !s.authorised(r.Header["Proxy-Authorization"]):
 		w.Header().Set("Proxy-Authenticate", realm)
+		endAfter(w, r)
 		http.Error(w, errPassword.Error(), http.StatusProxyAuthRequired)
 	case r.Method == http.MethodConnect:
 		s.connectHTTP(w, r)
 	case r.URL.Scheme != "http" || r.URL.Host == "":
 		http.Error(w, "only http URLs are fetched: https goes through CONNECT", http.StatusBadRequest)
+	case !mayForward(r):
+		w.Header().Set("Allow", "CONNECT, DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
+		if r.Method == http.MethodTrace {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
 	default:
 		s.forward(w, r, s.toServer, httpProtocol)
 	}
+}
+
+// endAfter has the connection of a CONNECT end with the answer that refuses it: what the client
+// has sent ahead is not its next request.
+func endAfter(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodConnect {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// mayForward counts a request's forwards down, for the methods that have them (RFC 9110, 7.6.2).
+// It is false where none is left: the proxy is the one that is meant.
+func mayForward(r *http.Request) bool {
+	left := r.Header.Get("Max-Forwards")
+	if r.Method != http.MethodTrace && r.Method != http.MethodOptions || left == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(left, 10, 32)
+	if err == nil && n > 0 {
+		r.Header.Set("Max-Forwards", strconv.FormatUint(n-1, 10))
+	}
+	return err != nil || n > 0
 }
 
 const realm = `Basic realm="mlget", charset="UTF-8"`
@@ -116,7 +145,12 @@ func isOwnName(hostPort string) bool {
 
 // connectHTTP makes a tunnel for CONNECT (RFC 9110, 9.3.6).
 func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
-	t, server, err := s.dial(r.Context(), clientOf(r), connectProtocol, r.Host)
+	endAfter(w, r)
+	if host, port, err := net.SplitHostPort(r.RequestURI); err != nil || host == "" || !isPort(port) {
+		http.Error(w, "CONNECT wants HOST:PORT", http.StatusBadRequest)
+		return
+	}
+	t, server, err := s.dial(r.Context(), clientOf(r), connectProtocol, r.RequestURI)
 	if err != nil {
 		fail(w, err)
 		return
@@ -145,6 +179,12 @@ func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.tunnel(t, c, server, early)
 	}()
+}
+
+// isPort says whether a text is the number of a port.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // forward passes a request on to its server over the link where it is served soonest.
