@@ -249,3 +249,53 @@ func TestHopByHop(t *testing.T) {
 		heads = nil
 	}
 }
+
+// TestAnswersThatAreNone: what a server sends instead of an answer comes to a 502, and does not end
+// the client's connection.
+func TestAnswersThatAreNone(t *testing.T) {
+	s, addr := start(t, Config{Placement: Measured}, &wire{name: "a"})
+	for _, answer := range []string{
+		"HTTP/1.1 000 None\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 099 None\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 1000 None\r\n\r\n",
+		"HTTP/1.1 -01 None\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "hello\r\n", "",
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+		"HTTP/1.1 302 Found\r\nLocation: /a\rSet-Cookie: b\r\n\r\n",
+	} {
+		l := listen(t)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for range 2 {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = http.ReadRequest(bufio.NewReader(c))
+				_, _ = io.WriteString(c, answer)
+				if answer == "" || answer == "hello\r\n" {
+					_ = c.Close()
+				}
+				t.Cleanup(func() { _ = c.Close() })
+			}
+		}()
+		line := "GET http://" + l.Addr().String() + "/ HTTP/1.1\r\nHost: x\r\n"
+		if got := talk(t, addr, line+"\r\n"+line+"Connection: close\r\n\r\n"); strings.Count(got, "HTTP/1.1 502 ") != 2 {
+			t.Errorf("%q: %q", answer, got)
+		}
+		_ = l.Close()
+		<-ended
+	}
+	wait(t, "no tunnel is left", func() bool { return s.Links()[0].Tunnels == 0 })
+}
+
+// TestGatewayDoesNotSwitchProtocols: it only fetches.
+func TestGatewayDoesNotSwitchProtocols(t *testing.T) {
+	var asked http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = r.Header }))
+	t.Cleanup(server.Close)
+	_, addr := start(t, Config{Placement: Measured}, &wire{name: "a"})
+	got := talk(t, addr, "GET /"+server.URL+"/ HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n")
+	if !strings.HasPrefix(got, "HTTP/1.1 200 ") || asked.Get("Upgrade") != "" || asked.Get("Connection") != "" {
+		t.Errorf("%q; the server has %v", got, asked)
+	}
+}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -242,10 +243,25 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // send sends a request over the plan's first link.
 func (p *plan) send(r *http.Request) (*http.Response, error) {
+	transport := p.attempts[0].link.beyond
 	if isLocal(p.origin.client) {
-		return p.attempts[0].link.here.RoundTrip(r)
+		transport = p.attempts[0].link.here
 	}
-	return p.attempts[0].link.beyond.RoundTrip(r)
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	// ReverseProxy would leave these answers' connections open.
+	switch {
+	case resp.StatusCode < http.StatusContinue:
+		err = fmt.Errorf("the server's answer has the status %d", resp.StatusCode)
+	case resp.StatusCode == http.StatusSwitchingProtocols && !strings.EqualFold(resp.Header.Get("Upgrade"), r.Header.Get("Upgrade")):
+		err = errors.New("the server speaks another protocol than it was asked for")
+	default:
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	return nil, err
 }
 
 // sendShort sends a request whose answer is so short that it may as well be read to its end

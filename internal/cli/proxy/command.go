@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -167,6 +168,7 @@ func (o *options) run(ctx context.Context, reread func() (*options, error), stdi
 	}
 	server := proxy.New(cfg)
 	page.Show(server)
+	log.SetOutput(io.Discard) // net/http says there what servers send unasked, as often as they do
 	all.server = server
 	if err := all.use(ctx, args); err != nil {
 		return err
