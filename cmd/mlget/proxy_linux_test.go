@@ -10,6 +10,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,10 +27,18 @@ import (
 // and gives its last words.
 func startProxy(t *testing.T, l *lab, args ...string) (addr string, stop func() string) {
 	t.Helper()
+	addr, _, stop = startProxyOver(t, l, append([]string{"-l", strings.Join(l.Links(), ",")}, args...)...)
+	return addr, stop
+}
+
+// startProxyOver is startProxy over the links that args name. hangUp has it read its files again,
+// and waits until it says something more.
+func startProxyOver(t *testing.T, l *lab, args ...string) (addr string, hangUp func(says string), stop func() string) {
+	t.Helper()
 	const address = "127.0.0.1:8118"
-	var said strings.Builder
-	c := l.Command(context.Background(), "mlget", append([]string{"proxy", "-v", "--grace", "0s", "--listen", address, "-l", strings.Join(l.Links(), ",")}, args...)...)
-	c.Stderr = &said
+	said := new(lines)
+	c := l.Command(context.Background(), "mlget", append([]string{"proxy", "-v", "--grace", "0s", "--listen", address}, args...)...)
+	c.Stderr = said
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +54,16 @@ func startProxy(t *testing.T, l *lab, args ...string) (addr string, stop func() 
 		conn, err := dialInClient(l, address)
 		if err == nil {
 			_ = conn.Close()
-			return address, ended
+			return address, func(says string) {
+				t.Helper()
+				before := strings.Count(said.String(), says)
+				_ = c.Signal(syscall.SIGHUP)
+				for end := time.Now().Add(hang); strings.Count(said.String(), says) == before; time.Sleep(20 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatalf("it has not said %q:\n%s", says, said.String())
+					}
+				}
+			}, ended
 		}
 		if time.Now().After(end) {
 			t.Fatal(err)
@@ -239,5 +260,88 @@ func TestProxyWhereNamesHangOnOneLink(t *testing.T) {
 	}
 	if s.asked.Load() == 0 {
 		t.Error("nobody asked for a name")
+	}
+}
+
+// lines is what a program writes while others read it.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// TestProxyHangupChangesLinks: at SIGHUP links join and leave as the file of flags says. A link
+// that stays keeps its transfers, one that leaves ends them.
+func TestProxyHangupChangesLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 200e6}, slowWiFi, slowLTE)
+	wifi, lte := l.Links()[0], l.Links()[1]
+	file := filepath.Join(t.TempDir(), "proxy.conf")
+	say := func(text string) { check(t, os.WriteFile(file, []byte(text), 0o600)) }
+	say("links = " + wifi + "\n")
+	addr, hangUp, stop := startProxyOver(t, l, "--config", file, "--placement", "round-robin", "--affinity", "none", "--split", "0")
+	client := through(l, addr)
+	begin := func() (body io.ReadCloser) {
+		t.Helper()
+		resp, err := client.Get(l.URL())
+		check(t, err)
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		_, err = io.CopyN(io.Discard, resp.Body, 200_000)
+		check(t, err)
+		return resp.Body
+	}
+	over := func() (names []string) {
+		t.Helper()
+		resp, err := (&http.Client{Transport: &http.Transport{
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return dialInClient(l, addr) }, DisableKeepAlives: true,
+		}}).Get("http://" + addr + "/metrics")
+		check(t, err)
+		defer resp.Body.Close() //nolint:errcheck // it is read
+		text, err := io.ReadAll(resp.Body)
+		check(t, err)
+		for _, name := range l.Links() {
+			if regexp.MustCompile(`tunnels\{[^}]*link="` + name + `"[^}]*\} [1-9]`).Match(text) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	first := begin()
+	if got := over(); !slices.Equal(got, []string{wifi}) {
+		t.Errorf("over one link: %v", got)
+	}
+	say("links = " + wifi + "," + lte + "\n")
+	hangUp("hold now")
+	begin()
+	begin() // one of the two has the link that has joined
+	if got := over(); !slices.Equal(got, []string{wifi, lte}) {
+		t.Errorf("when a link has joined: %v", got)
+	}
+	_, err := io.CopyN(io.Discard, first, 200_000)
+	check(t, err) // the link that stayed kept it
+	say("links = " + lte + "\n")
+	hangUp("hold now")
+	if _, err := io.Copy(io.Discard, first); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("a transfer over the link that has left ended with %v", err)
+	}
+	begin()
+	if got := over(); !slices.Equal(got, []string{lte}) {
+		t.Errorf("when a link has left: %v", got)
+	}
+	say("links = nosuchlink0\n")
+	hangUp("stay as they were")
+	begin()
+	if said := stop(); !strings.Contains(said, "link "+wifi+" is not used any more") {
+		t.Errorf("it has said\n%s", said)
 	}
 }

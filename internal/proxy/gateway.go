@@ -59,6 +59,7 @@ func (s *Server) gateway(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	for _, name := range []string{"Cookie", "Origin", "Referer"} { // they are of the proxy's own origin
 		r.Header.Del(name)
 	}
+	r.Header.Del("Upgrade")
 	r.URL, r.Host = u, u.Host
 	s.forward(w, r, s.toGateway, gatewayProtocol)
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,14 +64,42 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.local(w, r)
 	case !s.authorised(r.Header["Proxy-Authorization"]):
 		w.Header().Set("Proxy-Authenticate", realm)
+		endAfter(w, r)
 		http.Error(w, errPassword.Error(), http.StatusProxyAuthRequired)
 	case r.Method == http.MethodConnect:
 		s.connectHTTP(w, r)
 	case r.URL.Scheme != "http" || r.URL.Host == "":
 		http.Error(w, "only http URLs are fetched: https goes through CONNECT", http.StatusBadRequest)
+	case !mayForward(r):
+		w.Header().Set("Allow", "CONNECT, DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
+		if r.Method == http.MethodTrace {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
 	default:
 		s.forward(w, r, s.toServer, httpProtocol)
 	}
+}
+
+// endAfter has the connection of a CONNECT end with the answer that refuses it: what the client
+// has sent ahead is not its next request.
+func endAfter(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodConnect {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// mayForward counts a request's forwards down, for the methods that have them (RFC 9110, 7.6.2).
+// It is false where none is left: the proxy is the one that is meant.
+func mayForward(r *http.Request) bool {
+	left := r.Header.Get("Max-Forwards")
+	if r.Method != http.MethodTrace && r.Method != http.MethodOptions || left == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(left, 10, 32)
+	if err == nil && n > 0 {
+		r.Header.Set("Max-Forwards", strconv.FormatUint(n-1, 10))
+	}
+	return err != nil || n > 0
 }
 
 const realm = `Basic realm="mlget", charset="UTF-8"`
@@ -116,7 +146,12 @@ func isOwnName(hostPort string) bool {
 
 // connectHTTP makes a tunnel for CONNECT (RFC 9110, 9.3.6).
 func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
-	t, server, err := s.dial(r.Context(), clientOf(r), connectProtocol, r.Host)
+	endAfter(w, r)
+	if host, port, err := net.SplitHostPort(r.RequestURI); err != nil || host == "" || !isPort(port) {
+		http.Error(w, "CONNECT wants HOST:PORT", http.StatusBadRequest)
+		return
+	}
+	t, server, err := s.dial(r.Context(), clientOf(r), connectProtocol, r.RequestURI)
 	if err != nil {
 		fail(w, err)
 		return
@@ -145,6 +180,12 @@ func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.tunnel(t, c, server, early)
 	}()
+}
+
+// isPort says whether a text is the number of a port.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // forward passes a request on to its server over the link where it is served soonest.
@@ -202,10 +243,25 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // send sends a request over the plan's first link.
 func (p *plan) send(r *http.Request) (*http.Response, error) {
+	transport := p.attempts[0].link.beyond
 	if isLocal(p.origin.client) {
-		return p.attempts[0].link.here.RoundTrip(r)
+		transport = p.attempts[0].link.here
 	}
-	return p.attempts[0].link.beyond.RoundTrip(r)
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	// ReverseProxy would leave these answers' connections open.
+	switch {
+	case resp.StatusCode < http.StatusContinue:
+		err = fmt.Errorf("the server's answer has the status %d", resp.StatusCode)
+	case resp.StatusCode == http.StatusSwitchingProtocols && !strings.EqualFold(resp.Header.Get("Upgrade"), r.Header.Get("Upgrade")):
+		err = errors.New("the server speaks another protocol than it was asked for")
+	default:
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	return nil, err
 }
 
 // sendShort sends a request whose answer is so short that it may as well be read to its end

@@ -124,8 +124,8 @@ func (h *host) busy() int {
 	return n
 }
 
-// Use makes a link one of the proxy's. One that has its name is dialled by n from then on; where
-// it has moved, tunnels that it has lead nowhere any more, and end.
+// Use makes a link one of the proxy's. One that has its name is dialled by n, on these terms, from
+// then on; where it has moved, tunnels that it has lead nowhere any more, and end.
 func (s *Server) Use(n Network, terms Terms, moved bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Server) Use(n Network, terms Terms, moved bool) {
 		if m.network.Name() != n.Name() {
 			continue
 		}
-		m.network = n
+		m.network, m.terms, m.capacity.known = n, terms, terms.Bandwidth
 		if moved {
 			m.resetTunnels()
 		}

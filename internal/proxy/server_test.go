@@ -446,8 +446,8 @@ func TestOwnDoors(t *testing.T) {
 		"GET ftp://example.org/ HTTP/1.1\r\nHost: example.org":      "HTTP/1.1 400 ",
 		"GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 2*maxHeader):  "HTTP/1.1 431 ",
 		"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00":                  "HTTP/1.1 400 ", // TLS
-		"CONNECT example.org HTTP/1.1\r\nHost: example.org":         "HTTP/1.1 502 ",
-		"CONNECT 127.0.0.1:99999 HTTP/1.1\r\nHost: x":               "HTTP/1.1 502 ",
+		"CONNECT example.org HTTP/1.1\r\nHost: example.org":         "HTTP/1.1 400 ", // RFC 9110, 9.3.6
+		"CONNECT 127.0.0.1:99999 HTTP/1.1\r\nHost: x":               "HTTP/1.1 400 ",
 		"OPTIONS * HTTP/1.1\r\nHost: localhost":                     "HTTP/1.1 404 ",
 	} {
 		got := talk(t, addr, request+"\r\nConnection: close\r\n\r\n")

@@ -3,10 +3,13 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"runtime"
@@ -104,7 +107,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	o.links.AddFlags(f, "bandwidth, rate (bytes/s), cap (bytes; 50G/month lasts over runs), window, tech, role, dns, metered, via, as in a download.")
 	flags.DurationVar(f, &o.timeout, "connect-timeout", "", 15*time.Second, "for a connection over a link")
 	flags.NameVar(f, &o.file, "config", "K", "read flags from `FILE`, NAME = VALUE a line")
-	flags.Detail(f, "config", "What the command line says wins. SIGHUP reads it again, and --proxy-auth; new links, --listen and times to connect need a new start.")
+	flags.Detail(f, "config", "What the command line says wins. SIGHUP reads it again, and --proxy-auth; only --listen needs a new start.")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
 }
 
@@ -146,17 +149,15 @@ func (o *options) run(ctx context.Context, reread func() (*options, error), stdi
 		return err
 	}
 	page := metrics.NewProxy(program.Version(), runtime.Version())
-	parts := new(spreader)
-	cfg.Spreader, cfg.Metrics = parts, page
-	shared, err := o.shared()
+	all := &links{warn: warn}
+	cfg.Spreader, cfg.Metrics = all, page
+	args, err := o.shared()
 	if err != nil {
 		return err
 	}
-	web, err := shared.Web()
-	if err != nil {
+	if cfg.TLS, err = tlsOf(args); err != nil {
 		return err
 	}
-	cfg.TLS = web.TLS
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return exit.UsageError{Err: fmt.Errorf("--listen: %w", err), Hint: "--listen with another port; with port 0, one that is free"}
@@ -167,22 +168,17 @@ func (o *options) run(ctx context.Context, reread func() (*options, error), stdi
 	}
 	server := proxy.New(cfg)
 	page.Show(server)
-	links, err := shared.ShareWith(ctx, follower{server, warn}, warn)
-	if err != nil {
+	log.SetOutput(io.Discard) // net/http says there what servers send unasked, as often as they do
+	all.server = server
+	if err := all.use(ctx, args); err != nil {
 		return err
 	}
-	defer links.Close()
-	parts.set(links.Parts(shared, web), server)
+	defer all.close()
 	if o.file != "" {
 		stop := onHangup(func() {
 			now, err := reread()
 			if err == nil {
-				var next proxy.Config
-				next, err = now.config()
-				next.Spreader, next.Metrics = parts, page
-				if err == nil {
-					server.Configure(next)
-				}
+				err = now.takeOver(ctx, server, all, page)
 			}
 			if err != nil {
 				warn(true, "the flags stay as they were: "+err.Error())
@@ -200,8 +196,36 @@ func (o *options) run(ctx context.Context, reread func() (*options, error), stdi
 	return err
 }
 
-// shared are the links, which are a download's by the same flags.
-func (o *options) shared() (*get.Options, error) {
+// takeOver makes the flags hold for a server that is there.
+func (o *options) takeOver(ctx context.Context, server *proxy.Server, all *links, page http.Handler) error {
+	cfg, err := o.config()
+	if err != nil {
+		return err
+	}
+	cfg.Spreader, cfg.Metrics = all, page
+	args, err := o.shared()
+	if err != nil {
+		return err
+	}
+	if err := all.use(ctx, args); err != nil {
+		return err
+	}
+	server.Configure(cfg)
+	return nil
+}
+
+// tlsOf is how the servers of a download with these flags are verified.
+func tlsOf(args []string) (*tls.Config, error) {
+	o, err := get.Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	web, err := o.Web()
+	return web.TLS, err
+}
+
+// shared are the flags of a download over the same links.
+func (o *options) shared() ([]string, error) {
 	for _, text := range o.links.Specs {
 		s, err := link.ParseSpec(text)
 		if err != nil {
@@ -222,7 +246,7 @@ func (o *options) shared() (*get.Options, error) {
 	if o.energy != "" {
 		args = append(args, "--energy="+o.energy)
 	}
-	return get.Parse(args)
+	return args, nil
 }
 
 // config checks the flags.
