@@ -20,11 +20,17 @@ const (
 // that on a mobile link, and its radio has to be woken. Chosen by hand.
 const worthJoining = Second
 
-// usable says whether l may be given work, and in time. A banned link may not: only the fail-over
-// probes it.
+// usable says whether l may be given work, and has time for it: a link that has not been asked for
+// anything joins only while the others are busy.
 func (c *Core) usable(l *link) bool {
-	return l.health.fit(c.now) && !l.linkUse.resting && !c.tooLate(l)
+	if !l.fit(c.now) {
+		return false
+	}
+	return l.load.asked || !c.freeMap.sized || l.linkUse.urgent || without("too-late") || c.links.busy(c.flight.left(), c.now)
 }
+
+// fit says whether the link may be given work. A banned link may not: only the fail-over probes it.
+func (l *link) fit(now Time) bool { return l.health.fit(now) && !l.linkUse.resting }
 
 // assign gives work to every connection that is ready for more, and lets idle ones take over what
 // others are too slow with.
@@ -74,8 +80,10 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
-		case q.requests == 0 && (c.reconnectsLate(l, s) || l.gauging(s, c.now) && c.task().startDecides()):
+		case q.requests == 0 && l.gauging(s, c.now) && c.task().startDecides():
 			continue
+		case q.requests == 0 && l.reconnectTime(s) > 0 && l.reconnectTime(s).Seconds() > (View{c}).finishTime():
+			continue // others would take over whatever it was asked for
 		case q.requests == 0 && l.streams.free(s):
 			return s, true
 		case idle:
@@ -97,30 +105,29 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	return best, found
 }
 
-// reconnectsLate says whether a connection that was cut short would be there again only after all
-// links can be done: others would take over whatever it was asked for.
-func (c *Core) reconnectsLate(l *link, s StreamID) bool {
-	trips := l.streams.trips(s)
-	return !without("back-late") && trips >= reconnectRTTs && (trips*l.rtt.known()).Seconds() > (View{c}).finishTime()
+// reconnectTime is how long a connection that was cut short takes to be there again; 0: it was not.
+func (l *link) reconnectTime(s StreamID) Time {
+	if trips := l.streams.trips(s); trips >= reconnectRTTs && !without("back-late") {
+		return trips * l.rtt.known()
+	}
+	return 0
 }
 
-// tooLate says whether a link that joins would hardly have begun when the others have finished.
-func (c *Core) tooLate(l *link) bool {
-	if l.load.asked || without("too-late") || !c.freeMap.sized || l.linkUse.urgent {
-		return false
-	}
+// busy says whether the links that are at work, or could be at once, need longer than worthJoining
+// for so many bytes: a link that joins has time to begin.
+func (ls linkList) busy(left int64, now Time) bool {
 	rate := 0.0
-	for i := range c.links {
-		o := &c.links[i]
-		works := !o.load.fruitless() // an idle link counts unless its last requests brought nothing
-		if o.load.requests > 0 {
-			works = !o.silent(c.now)
+	for i := range ls {
+		l := &ls[i]
+		works := !l.load.fruitless() // an idle link counts unless its last requests brought nothing
+		if l.load.requests > 0 {
+			works = !l.silent(now)
 		}
-		if o.load.asked && c.usable(o) && works {
-			rate += o.est.rate
+		if l.load.asked && l.fit(now) && works {
+			rate += l.est.rate
 		}
 	}
-	return float64(c.flight.left()) < float64(rate*worthJoining.Seconds())
+	return float64(left) >= float64(rate*worthJoining.Seconds())
 }
 
 // beforeAnswer is how many bytes l receives before the first byte of a request that is sent now; 0

@@ -8,17 +8,14 @@ package scheduler
 // costs little: no link is asked for bytes behind that end, and the link that was told fetches too
 // what others have not answered. Only a response with bytes sets the size.
 
-// endsBefore ends request i, whose link was told that the object ends before its range.
-func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
-	ch := c.flight.chunks[i]
-	l := &c.links[ch.link]
-	l.rtt.observeMin(in.RTT)
-	out = c.flight.end(i, out)
+// endBeyond ends request i, whose link was told that the object ends before its range.
+func (f *flight) endBeyond(i int, rtt Time, out []Action) []Action {
+	ch := f.chunks[i]
+	l := &f.links[ch.link]
+	l.rtt.observeMin(rtt)
+	out = f.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream
-	if !c.freeMap.sized {
-		c.endHint = max(c.endHint, in.Bytes)
-	}
 	return out
 }
 

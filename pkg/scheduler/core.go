@@ -116,7 +116,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		c.cfg.compared = max(0, in.Bytes)
 	case Beyond:
 		if i := c.flight.find(in.Chunk); i >= 0 && c.batch == nil {
-			out = c.endsBefore(i, in, out)
+			out = c.flight.endBeyond(i, in.RTT, out)
+			if !c.freeMap.sized {
+				c.endHint = max(c.endHint, in.Bytes)
+			}
 		}
 	case Short:
 		if i := c.flight.find(in.Chunk); i >= 0 {
