@@ -212,7 +212,7 @@ func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Actio
 	l.load.assigned += p.Len()
 	ch := f.add(chunk{link: id, stream: stream, rng: p.Range, issued: f.now, duplicate: NoChunk, undelayed: undelayed, ofFile: ofFile{slot: p.slot, class: p.class, piece: p.piece, guess: p.guess}})
 	f.freeMap.files[p.slot].chunks++
-	f.doubt(ch, p.Len()-f.freeMap.likely(&p))
+	f.doubt(ch, p.Len()-f.freeMap.guesses.likely(&p))
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: p.Range})
 }
 
@@ -289,7 +289,7 @@ func (f *flight) came(ch *chunk, fresh int64) {
 		return
 	}
 	if ch.guess { // nothing was voided, so the file is at least as long
-		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		f.freeMap.guesses.learn(ch.piece.Len(), ch.piece.Len())
 		f.resolve(ch.piece)
 	}
 	if !ch.copy {

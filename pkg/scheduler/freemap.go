@@ -3,11 +3,6 @@ package scheduler
 import "slices"
 
 const (
-	// unknownSize is the size in bytes that a file of unknown size is taken to have until the
-	// sizes of other files are known; then the mean of the last sizesCounted or so takes its
-	// place. Chosen by hand.
-	unknownSize  = 128 << 10
-	sizesCounted = 64
 	// unforeseen is how many bytes a batch is taken to have to come before the first Expected:
 	// more than a run carries.
 	unforeseen = int64(1) << 44
@@ -128,13 +123,7 @@ type freeMap struct {
 	sized    bool  // how many bytes there are is known: of a batch, expected has been told
 	expected int64 // bytes that are still to be Added
 
-	guesses           int   // free parts that are guesses
-	guessBytes        int64 // bytes that they ask for
-	unconfirmed       int   // free parts that nobody may ask for yet
-	unconfirmedBytes  int64 // bytes of these
-	unconfirmedBefore int64 // bytes of their pieces before them
-	meanSize          float64
-	sizesLearnt       int
+	guesses guesses
 }
 
 // newFreeMap is the map of one object, of which the ranges have are there.
@@ -200,7 +189,7 @@ func (s *freeMap) add(p Piece) {
 	}
 	s.end = p.Range.End
 	q := part{Range: p.Range, piece: p.Range, class: p.Class, file: p.File, slot: s.find(p.File), guess: p.Guess}
-	s.count(&q, 1)
+	s.guesses.count(&q, 1)
 	if q.slot == noSlot {
 		s.fresh[p.Class].put(q)
 		return
@@ -240,50 +229,12 @@ func (s *freeMap) settle(slot int32, bytes int64, chunks int32) {
 	}
 }
 
-// count counts a part of a file of unknown size as free, or with -1 as no longer free.
-func (s *freeMap) count(p *part, n int) {
-	switch {
-	case p.unconfirmed():
-		s.unconfirmed += n
-		s.unconfirmedBytes += int64(n) * p.Len()
-		s.unconfirmedBefore += int64(n) * (p.Off - p.piece.Off)
-	case p.guess:
-		s.guesses += n
-		s.guessBytes += int64(n) * p.Len()
-	}
-}
-
-// likely is how many bytes a part is likely to turn out to have.
-func (s *freeMap) likely(p *part) int64 {
-	if !p.guess {
-		return p.Len()
-	}
-	return min(p.Len(), s.guess())
-}
-
-// guess is how many bytes a file of unknown size is taken to have.
-func (s *freeMap) guess() int64 {
-	if s.sizesLearnt == 0 {
-		return unknownSize
-	}
-	return max(1, int64(s.meanSize))
-}
-
-// learn takes in the size of a file that was a guess of so many bytes, unless that was only a few.
-func (s *freeMap) learn(asked, bytes int64) {
-	if asked < leastRequest {
-		return
-	}
-	s.sizesLearnt = min(s.sizesLearnt+1, sizesCounted)
-	s.meanSize += (float64(bytes) - s.meanSize) / float64(s.sizesLearnt)
-}
-
 // bytes is how many bytes are free, with files of unknown size at their likely sizes.
 func (s *freeMap) bytes() (n int64) {
 	for k := range s.fresh {
 		n += s.fresh[k].bytes + s.open[k].bytes
 	}
-	return n - s.guessBytes - s.unconfirmedBytes + min(s.guessBytes, int64(s.guesses)*s.guess()) + max(0, min(s.unconfirmedBytes, int64(s.unconfirmed)*s.guess()-s.unconfirmedBefore))
+	return n - s.guesses.excess()
 }
 
 // empty says whether nothing is free.
@@ -332,7 +283,7 @@ func (s *freeMap) freeList(k Class, fresh bool) *freeList {
 func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 	from := s.freeList(k, fresh)
 	p := from.live()[i]
-	s.count(&p, -1)
+	s.guesses.count(&p, -1)
 	if fresh {
 		from.remove(i)
 		if p.slot = s.find(p.file); p.slot == noSlot {
@@ -347,7 +298,7 @@ func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 	} else if n < p.Len() {
 		rest := &from.live()[i]
 		rest.Off += n
-		s.count(rest, 1)
+		s.guesses.count(rest, 1)
 		from.bytes -= n
 	} else {
 		from.remove(i)
@@ -361,7 +312,7 @@ func (s *freeMap) give(p part) {
 	if p.Empty() {
 		return
 	}
-	s.count(&p, 1)
+	s.guesses.count(&p, 1)
 	s.open[p.class].put(p)
 }
 
@@ -372,7 +323,7 @@ func (s *freeMap) resolve(piece Range) {
 		i := s.open[k].index(piece.Off)
 		for ; i < len(live) && live[i].Off < piece.End; i++ {
 			if live[i].guess {
-				s.count(&live[i], -1)
+				s.guesses.count(&live[i], -1)
 				live[i].guess = false
 			}
 		}
@@ -391,10 +342,10 @@ func (s *freeMap) cutFrom(from *freeList, r Range) {
 	i := from.first(r.Off)
 	for i < len(from.live()) && from.live()[i].Off < r.End {
 		p := from.live()[i]
-		s.count(&p, -1)
+		s.guesses.count(&p, -1)
 		from.remove(i)
 		if p.guess && p.Off < r.Off {
-			s.learn(p.piece.Len(), r.Off-p.piece.Off)
+			s.guesses.learn(p.piece.Len(), r.Off-p.piece.Off)
 		}
 		gone := p.Len()
 		for _, rest := range [...]Range{{p.Off, min(p.End, r.Off)}, {max(p.Off, r.End), p.End}} {

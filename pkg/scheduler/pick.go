@@ -76,7 +76,7 @@ func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 // firstGuess finds the first file of unknown size that was not asked for: its list and its place
 // there, below 0 if there is none.
 func (s *freeMap) firstGuess() (Class, int) {
-	if s.guesses == 0 {
+	if s.guesses.parts == 0 {
 		return 0, -1
 	}
 	k, _ := lowest(&s.fresh)

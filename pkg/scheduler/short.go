@@ -25,7 +25,7 @@ func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 	}
 	behind := Range{ch.rng.Off + bytes, ch.rng.End}
 	if ch.guess { // nobody has voided anything: the file is at least as long
-		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		f.freeMap.guesses.learn(ch.piece.Len(), ch.piece.Len())
 		f.resolve(ch.piece)
 	}
 	f.freeMap.give(ch.part(behind))

@@ -6,7 +6,7 @@ func (f *flight) learnSizes(r Range) {
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
 			if r.Off > ch.piece.Off {
-				f.freeMap.learn(ch.piece.Len(), r.Off-ch.piece.Off)
+				f.freeMap.guesses.learn(ch.piece.Len(), r.Off-ch.piece.Off)
 			}
 			f.resolve(ch.piece)
 		}
