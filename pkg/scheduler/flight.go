@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // flight is the requests that are under way, and the account of bytes: each byte that is wanted is
@@ -25,18 +26,11 @@ func newFlight(most int) flight {
 	return f
 }
 
-// find gives the index of a request, or -1.
+// find is the index of a request, -1 if it is not in flight (NoChunk never is).
 func (f *flight) find(id ChunkID) int {
-	low, high := 0, len(f.chunks)
-	for low < high {
-		if mid := (low + high) / 2; f.chunks[mid].id < id {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	if low < len(f.chunks) && f.chunks[low].id == id {
-		return low
+	i := sort.Search(len(f.chunks), func(i int) bool { return f.chunks[i].id >= id })
+	if i < len(f.chunks) && f.chunks[i].id == id {
+		return i
 	}
 	return -1
 }

@@ -1,6 +1,9 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 const (
 	// unforeseen is how many bytes a batch is taken to have to come before the first Expected:
@@ -55,15 +58,7 @@ func (s *freeList) remove(i int) {
 // index is the place where a part that begins at off belongs.
 func (s *freeList) index(off int64) int {
 	live := s.live()
-	low, high := 0, len(live)
-	for low < high {
-		if mid := (low + high) / 2; live[mid].Off < off {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low
+	return sort.Search(len(live), func(i int) bool { return live[i].Off >= off })
 }
 
 // first is the place of the first part that ends behind off.

@@ -19,7 +19,7 @@ func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 	switch j := f.find(ch.duplicate); {
 	case ch.copy:
 		return f.withdraw(i, out) // it has to have all that its original has not
-	case ch.duplicate != NoChunk && j >= 0:
+	case j >= 0:
 		out = f.withdraw(j, out) // it stands behind
 		ch = &f.chunks[i]
 	}

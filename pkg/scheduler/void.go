@@ -45,7 +45,7 @@ func (f *flight) void(r Range, out []Action) []Action {
 			out = f.voidMiddle(i, gone, out)
 			continue
 		}
-		if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+		if j := f.find(ch.duplicate); j >= 0 {
 			duplicate := &f.chunks[j]
 			if duplicate.rng.Off+duplicate.got >= gone.Off && gone.Off > rest.Off {
 				out = f.voidDuplicated(i, j, gone.Off, out)
@@ -75,7 +75,7 @@ func (f *flight) endAt(i int, end int64, out []Action) []Action {
 // free again.
 func (f *flight) voidMiddle(i int, gone Range, out []Action) []Action {
 	ch := &f.chunks[i]
-	if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+	if j := f.find(ch.duplicate); j >= 0 {
 		out = f.withdraw(j, out) // the duplicate lies behind request i in f.chunks
 		ch = &f.chunks[i]
 	}
