@@ -35,7 +35,7 @@ func rules() map[string]rule {
 		// Decides. The same inputs give the same actions: no clock, no socket, no
 		// goroutine, no file, no randomness.
 		"pkg/scheduler": {
-			std:   "cmp errors fmt math math/bits slices strconv",
+			std:   "cmp errors fmt math math/bits slices sort strconv",
 			tests: "internal/race internal/soaktest pkg/scheduler pkg/scheduler/schedtest",
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},

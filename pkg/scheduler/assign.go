@@ -1,39 +1,45 @@
 package scheduler
 
-// jitMargin widens the just-in-time rule: rates rise during slow start, and a
-// request that is sent early costs nothing but its place in the queue.
+// jitMargin widens the just-in-time rule: rates rise during slow start, and a request that is sent
+// early costs nothing but its place in the queue. Chosen by hand.
 const jitMargin = 2.0
 
-// openingTrips bounds what a connection in slow start is taken to bring next, in round trips
-// at its rate: that is measured over the last two, and doubles in each (RFC 5681, 3.1).
+// openingTrips bounds what a connection in slow start is expected to bring next, in round trips
+// at its rate. The rate is measured over the last two, and doubles in each (RFC 5681, 3.1).
 const openingTrips = 6
 
-// leastWake is the least time between two looks at several streams, and batchWake
-// that in a batch.
+// leastWake is the least time between two looks at a link's connections, and batchWake the same in
+// a batch, where connections have enough to do. Chosen by hand.
 const (
 	leastWake = 10 * Millisecond
 	batchWake = 25 * Millisecond
 )
 
-// worthJoining is how long the others must still be busy for a link that has no
-// connection yet to be given work: name, connection, TLS and the first steps of
-// slow start take half of that on a phone's link, and its radio has to be woken.
+// worthJoining is how long the other links must still be busy for a link without a connection to
+// be given work. Name resolution, connection, TLS and the first steps of slow start take half of
+// that on a mobile link, and its radio has to be woken. Chosen by hand.
 const worthJoining = Second
 
-// usable says whether l may be given work, and it is not too late for that. A banned link
-// may not, whatever its state: its probes are the fail-over's business.
+// usable says whether l may be given work, and has time for it: a link that has not been asked for
+// anything joins only while the others are busy.
 func (c *Core) usable(l *link) bool {
-	return l.health.fit(c.now) && !l.linkUse.resting && !c.tooLate(l)
+	if !l.fit(c.now) {
+		return false
+	}
+	return l.load.asked || !c.freeMap.sized || l.linkUse.urgent || without("too-late") || c.links.busy(c.flight.left(), c.now)
 }
 
-// assign gives work to every stream that is ready for more, and lets the idle
-// ones take over what others are too slow with.
+// fit says whether the link may be given work. A banned link may not: only the fail-over probes it.
+func (l *link) fit(now Time) bool { return l.health.fit(now) && !l.linkUse.resting }
+
+// assign gives work to every connection that is ready for more, and lets idle ones take over what
+// others are too slow with.
 func (c *Core) assign(out []Action) []Action {
 	if c.batch != nil {
 		return c.assignBatch(out)
 	}
 	for id := range LinkID(len(c.links)) {
-		helped := 0 // what has been taken over for it; a bound, as two may want the same
+		helped := 0 // takeovers for this link; bounded, as two links may want the same bytes
 		for c.usable(&c.links[id]) {
 			stream, ok := c.ready(id)
 			if !ok {
@@ -58,8 +64,8 @@ func (c *Core) assign(out []Action) []Action {
 	return c.fetchHead(c.requestAnyway(out))
 }
 
-// ready is the link's stream that should send its next request now, the one with
-// the least to do if there are several.
+// ready is the link's stream that should send its next request now; of several, the one that owes
+// the fewest bytes.
 func (c *Core) ready(id LinkID) (StreamID, bool) {
 	l := &c.links[id]
 	if l.load.requests == 0 {
@@ -74,8 +80,10 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
-		case q.requests == 0 && (c.backLate(l, s) || l.gauging(s, c.now) && c.task().startDecides()):
+		case q.requests == 0 && l.gauging(s, c.now) && c.task().startDecides():
 			continue
+		case q.requests == 0 && l.reconnectTime(s) > 0 && l.reconnectTime(s).Seconds() > (View{c}).finishTime():
+			continue // others would take over whatever it was asked for
 		case q.requests == 0 && l.streams.free(s):
 			return s, true
 		case idle:
@@ -97,35 +105,33 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	return best, found
 }
 
-// backLate says whether a connection that was cut short would not be made anew before all
-// can be done. Whatever it were asked for, others would take over.
-func (c *Core) backLate(l *link, s StreamID) bool {
-	trips := l.streams.trips(s)
-	return !without("back-late") && trips >= reconnectRTTs && (trips*l.rtt.known()).Seconds() > (View{c}).finishTime()
+// reconnectTime is how long a connection that was cut short takes to be there again; 0: it was not.
+func (l *link) reconnectTime(s StreamID) Time {
+	if trips := l.streams.trips(s); trips >= reconnectRTTs && !without("back-late") {
+		return trips * l.rtt.known()
+	}
+	return 0
 }
 
-// tooLate says whether a link that joins while others are at work, or about to
-// be, would hardly have begun when they have finished.
-func (c *Core) tooLate(l *link) bool {
-	if l.load.asked || without("too-late") || !c.freeMap.sized || l.linkUse.urgent {
-		return false
-	}
+// busy says whether the links that are at work, or could be at once, need longer than worthJoining
+// for so many bytes: a link that joins has time to begin.
+func (ls linkList) busy(left int64, now Time) bool {
 	rate := 0.0
-	for i := range c.links {
-		o := &c.links[i]
-		works := !o.load.fruitless() // else nothing came of what it was asked for last
-		if o.load.requests > 0 {
-			works = !o.silent(c.now)
+	for i := range ls {
+		l := &ls[i]
+		works := !l.load.fruitless() // an idle link counts unless its last requests brought nothing
+		if l.load.requests > 0 {
+			works = !l.silent(now)
 		}
-		if o.load.asked && c.usable(o) && works {
-			rate += o.est.rate
+		if l.load.asked && l.fit(now) && works {
+			rate += l.est.rate
 		}
 	}
-	return float64(c.flight.left()) < float64(rate*worthJoining.Seconds())
+	return float64(left) >= float64(rate*worthJoining.Seconds())
 }
 
-// beforeAnswer is how many bytes l will receive before the first byte of a request that is
-// sent now; 0 while its rate is unknown.
+// beforeAnswer is how many bytes l receives before the first byte of a request that is sent now; 0
+// while its rate is unknown. A link that owes fewer should send its next request.
 func (l *link) beforeAnswer() float64 {
 	if l.streams.server.single {
 		return l.reconnecting()
@@ -133,10 +139,10 @@ func (l *link) beforeAnswer() float64 {
 	return float64(l.est.rate * jitMargin * l.rtt.toAnswer().Seconds()) // the conversion forbids a fused multiply-add where this is inlined
 }
 
-// slowStartDemand is how many bytes a connection in slow start, whose rate is not known or still
-// grows, should have been asked for. In the round trip after which a request that is sent now
-// is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
-// more what it has brought before, as the scheduler may be half a round trip late.
+// slowStartDemand is how many bytes a connection in slow start should have been asked for, while its
+// rate is unknown or still grows; 0: it is past that. Until a request that is sent now is answered,
+// it brings as much as before and an initial window (RFC 5681, 3.1); and as much again, since the
+// scheduler may be half a round trip late.
 func (l *link) slowStartDemand(s StreamID) float64 {
 	if without("opening") || l.streams.server.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
@@ -160,8 +166,8 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	return c.grant(id, stream, size, out)
 }
 
-// requestAnyway has the first link that may begin where all have declined: with nothing in flight,
-// somebody must go on.
+// requestAnyway has the first link that can ask for bytes if the policy gave none to any link and
+// nothing is in flight: the download must go on.
 func (c *Core) requestAnyway(out []Action) []Action {
 	if len(c.flight.chunks) > 0 || c.freeMap.empty() {
 		return out
@@ -174,7 +180,8 @@ func (c *Core) requestAnyway(out []Action) []Action {
 	return out
 }
 
-// grant gives a link free bytes: so many, but no less and no more than makes sense.
+// grant gives a link about size free bytes: at least what is worth a request, at most what one
+// request may be for.
 func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Action {
 	each := c.links[id].equalShare(stream, size, c.task())
 	if each > 0 {
@@ -185,7 +192,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if !c.freeMap.sized {
 		size = min(size, (View{c}).First())
 	}
-	// A remainder that is not worth a request of its own goes along.
+	// A remainder that is not worth a request of its own is asked for with this one.
 	least := c.links[id].atLeast(c.cfg.minRequest())
 	size = max(size, least)
 	if free := c.freeMap.open[0].live()[0].Len(); free-size < least {
@@ -198,8 +205,8 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	return c.flight.start(id, stream, c.freeMap.takeFirst(size, c.limit()), out)
 }
 
-// limit is from where on nobody is asked for bytes. What a link was told of the end says
-// nothing if nobody else is at work.
+// limit is where the bytes end that may be asked for now: at the end of the window, or where a link
+// was told that the object ends. That hint is ignored while nothing is in flight.
 func (c *Core) limit() int64 {
 	limit := c.freeMap.end
 	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
@@ -230,9 +237,9 @@ func (c *Core) NextWake() Time {
 	return wake
 }
 
-// NextDue is when something has to be decided, whether bytes come or not. NextWake is no
-// later; what it has besides are looks at links that are at work, which may be a tenth of a
-// second late while others find out that bytes come.
+// NextDue is when something has to be decided, whether bytes come or not. NextWake is no later: it
+// includes the regular looks at links that are at work, which may be a tenth of a second late if the
+// driver notices arriving bytes by other means.
 func (c *Core) NextDue() Time {
 	due := Never
 	if c.complete {
@@ -254,14 +261,14 @@ func (c *Core) NextDue() Time {
 		case l.health.notBefore > c.now:
 			due = min(due, l.health.notBefore)
 		}
-		if len(c.flight.chunks) == 0 && l.linkUse.resting { // else they wake it
+		if len(c.flight.chunks) == 0 && l.linkUse.resting { // nothing else would wake the link
 			due = min(due, max(c.now, c.selection.next))
 		}
 	}
 	return due
 }
 
-// nextDecision is when something of a link that is at work may have to be decided.
+// nextDecision is when a decision about a link that is at work may become due.
 func (c *Core) nextDecision(l *link) Time {
 	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
@@ -275,7 +282,7 @@ func (c *Core) nextDecision(l *link) Time {
 		}
 		wake = min(wake, c.now+look)
 	}
-	if l.load.received == 0 && l.rtt.min == 0 { // one that is far gets more streams
+	if l.load.received == 0 && l.rtt.min == 0 { // a far link gets more connections
 		if due := l.health.lastByte + longTrip; due > c.now {
 			wake = min(wake, due)
 		} else if c.sizesUnknown() && c.now < l.health.lastByte+silentConnect { // its handshake says how many

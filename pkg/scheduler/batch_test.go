@@ -78,7 +78,7 @@ func TestAGuessIsAskedForAsAWholeAndCorrected(t *testing.T) {
 	r.known(10e6)
 	c := r.core
 	r.expect(1 << 30)
-	c.freeMap.learn(mib, 100_000) // what files are like
+	c.freeMap.guesses.learn(mib, 100_000) // what files are like
 	for f := range int64(30) {
 		r.add(int32(f), f*mib, (f+1)*mib, true)
 	}
@@ -118,7 +118,7 @@ func TestTheRestOfAGuessWaitsForItsSize(t *testing.T) {
 	const mib = 1 << 20
 	r := batchRig(t, 300*Millisecond)
 	r.known(1e6)
-	r.core.freeMap.learn(mib, mib)
+	r.core.freeMap.guesses.learn(mib, mib)
 	r.add(0, 0, mib, true)
 	r.expect(0)
 	r.tick()

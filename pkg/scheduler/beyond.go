@@ -1,30 +1,26 @@
 package scheduler
 
-// While nobody knows how large an object is, each link is asked for a range behind the
-// one before. The object may end before that. The link that is nearest, whose answer is
-// the first, is told so then, and has nothing to do while those that were asked for the
-// object itself may not even have made their connections. What it is told says where the
-// object ends, but not which object that is: links may reach different ones. So it is
-// trusted only with what costs little. Nobody is asked for bytes behind that end, and
-// whoever was told of it fetches, too, what others were asked for and have not
-// answered. Who brings bytes says how many there are in all.
+// While an object's size is unknown, each link is asked for the range behind the previous link's.
+// The object may end before such a range: the server then answers 416 with the object's size (RFC
+// 9110, 15.5.17). The nearest link hears that first, and would be idle while the links that were
+// asked for the object itself may not even have a connection. The size from a 416 does not say
+// which object it is, and links may reach different ones, so the size is only used where an error
+// costs little: no link is asked for bytes behind that end, and the link that was told fetches too
+// what others have not answered. Only a response with bytes sets the size.
 
-// endsBefore notes that the object ends before chunk i, as its link was told.
-func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
-	ch := c.flight.chunks[i]
-	l := &c.links[ch.link]
-	l.rtt.observeMin(in.RTT)
-	out = c.flight.end(i, out)
+// endBeyond ends request i, whose link was told that the object ends before its range.
+func (f *flight) endBeyond(i int, rtt Time, out []Action) []Action {
+	ch := f.chunks[i]
+	l := &f.links[ch.link]
+	l.rtt.observeMin(rtt)
+	out = f.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream
-	if !c.freeMap.sized {
-		c.endHint = max(c.endHint, in.Bytes)
-	}
 	return out
 }
 
-// duplicateUnanswered lets an idle link that knows where the object ends fetch, too, the first of
-// what nobody has answered, if its own answer should be there sooner.
+// duplicateUnanswered lets an idle link that was told where the object ends duplicate the first
+// unanswered request, if the idle link's answer is expected sooner.
 func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[thief]
 	if c.endHint == 0 || c.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
@@ -51,10 +47,9 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 	return c.flight.duplicate(thief, stream, first, out)
 }
 
-// duplicateRemainder has what little is left of a range which reaches beyond the end, now that this is
-// known, fetched by the link as well that was asked for what comes before. A link that is
-// far may not have made its connection when the other one, which has answered, has
-// everything else.
+// duplicateRemainder duplicates the last range once the size is known, if little is left of it and
+// it is unanswered: the link that was asked for the range before fetches it too. A far link may not
+// have a connection when the other link has received everything else.
 func (c *Core) duplicateRemainder(out []Action) []Action {
 	if c.cfg.NoSteal || c.cfg.once() {
 		return out

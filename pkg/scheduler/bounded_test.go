@@ -14,7 +14,7 @@ func TestAServerThatBoundsConnections(t *testing.T) {
 		l.streams.most, l.streams.worked = 5, 31
 		r.now, c.now = 10*Millisecond, 10*Millisecond
 		for s := range StreamID(5) {
-			c.startAt(0, s, Range{int64(s) << 20, int64(s+1) << 20}, nil)
+			c.startAt(0, s, Range{int64(s) << 20, int64(s+1) << 20})
 		}
 		for failed := 1; failed <= 5-answers+1; failed++ {
 			id := c.flight.latest().id

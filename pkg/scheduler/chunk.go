@@ -1,26 +1,26 @@
 package scheduler
 
-// chunk is one request in flight: it has received got bytes of its range.
+// chunk is one request in flight.
 type chunk struct {
 	id        ChunkID
 	link      LinkID
 	stream    StreamID
 	rng       Range
-	got       int64
-	seen      int64 // bytes received, those beyond its end included
+	got       int64 // bytes received of rng
+	seen      int64 // bytes received, including those beyond its end
 	issued    Time
-	duplicate ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
-	undelayed bool    // nothing of its link's delays its first byte
-	copy      bool    // and was begun after it: what it is asked for is not counted
-	reissued  uint8   // times that it was made anew over another connection of its link
-	takenOver uint8   // times that another link took over all of it before it was answered
+	duplicate ChunkID // the request that fetches the same bytes, up to the same end; NoChunk: none
+	undelayed bool    // no other request of its link delays its first byte
+	copy      bool    // it is the later one of two duplicates: its bytes are not counted
+	reissued  uint8   // how often it was made anew over another connection of its link
+	takenOver uint8   // how often another link took over all of it before it was answered
 
 	ofFile
 }
 
-// ofFile is which file of a batch a request is for.
+// ofFile is the file that a request is for; one object is file 0.
 type ofFile struct {
-	slot  int32 // the file's place among those in progress
+	slot  int32 // the file's place in freeMap.files
 	class Class
 	guess bool  // its size is still unknown
 	piece Range // as it was Added
@@ -29,8 +29,7 @@ type ofFile struct {
 
 func (c *chunk) left() int64 { return c.rng.Len() - c.got }
 
-// cancel is the action that withdraws a request. What it has received counts,
-// unless another request has it too.
+// cancel is the action that withdraws a request. Its bytes count, unless the request is a copy.
 func cancel(ch *chunk) Action {
 	r := Range{ch.rng.Off, ch.rng.Off + ch.got}
 	if ch.copy {
@@ -39,15 +38,15 @@ func cancel(ch *chunk) Action {
 	return Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: r}
 }
 
-// shrink is the action that tells of a request's new end.
+// shrink is the action that tells a request's new end.
 func shrink(ch *chunk) Action {
 	return Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng}
 }
 
-// part is what of a request's file r is, to be made free again.
+// part is a range of a request's file, to be made free again or asked for anew.
 func (c *chunk) part(r Range) part {
 	return part{Range: r, piece: c.piece, class: c.class, slot: c.slot, guess: c.guess}
 }
 
-// rest is what a request has not received.
+// rest is the range that a request has not received.
 func (c *chunk) rest() Range { return Range{c.rng.Off + c.got, c.rng.End} }

@@ -11,27 +11,27 @@
 package scheduler
 
 const (
-	// defaultFirst divides a small file among the links before any has been answered, and
-	// lasts as long as slow start needs to show a rate. largeFirst asks for most files of a
-	// batch as a whole, where there is but one link nobody to share with, and where the next
-	// request is sent after a part of the one before, as the thesis has it, that must last for
-	// a round trip.
+	// defaultFirst is the size in bytes of a link's first request. It divides a small file among
+	// the links before any has answered, and lasts until slow start shows a rate. largeFirst
+	// takes its place in a batch, most of whose files it asks for as a whole; for the only link,
+	// which has none to share with; and with Config.Overlap, where the next request is sent after
+	// a part of the first, which must last for a round trip (thesis).
 	defaultFirst = int64(128) << 10
 	largeFirst   = int64(1) << 20
 	// leastRequest is the size in bytes below which a request is not worth
 	// its round trip (ALGORITHMS, Tail: ~16 KB).
 	leastRequest = int64(16) << 10
-	// leastPiece takes its place where there are many files. At their end many requests
-	// are as small as that, and connections that are new or have rested bring no more than
-	// their first window in the first round trip, a header included.
+	// leastPiece takes its place in a batch, at whose end many requests are small: new and rested
+	// connections bring one initial window in the first round trip, headers included.
 	leastPiece = int64(12) << 10
 	// maxQueued bounds the requests in flight on a stream.
 	maxQueued = 8
 )
 
+// link is the state of one link: a struct for each thing that is known of it.
 type link struct {
 	health  health
-	gives   int64 // the most that its server gives at once, of those answers that had less than was asked for; 0: none had
+	gives   int64 // bytes that its server gives at once, if it has answered with fewer than asked for; else 0
 	rtt     roundTrips
 	load    load
 	est     estimator
@@ -51,13 +51,13 @@ type Core struct {
 	flight     flight
 	links      linkList
 	now        Time
-	lastTick   Time // when the last Tick was
-	drained    int64
+	lastTick   Time  // when the last Tick was
+	drained    int64 // bytes that the consumer of a stream has read
 	complete   bool
 	selection  selection
-	firstAlone int64 // takes the place of cfg.First where but one link is usable
+	firstAlone int64 // takes the place of cfg.First if only one link is usable
 	power      powerMeter
-	endHint    int64 // where the object ends, by links that were asked for what lies behind; 0: none was
+	endHint    int64 // where the object ends, as a link was told that had asked for later bytes; 0: none was
 }
 
 // New makes a Core.
@@ -116,7 +116,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		c.cfg.compared = max(0, in.Bytes)
 	case Beyond:
 		if i := c.flight.find(in.Chunk); i >= 0 && c.batch == nil {
-			out = c.endsBefore(i, in, out)
+			out = c.flight.endBeyond(i, in.RTT, out)
+			if !c.freeMap.sized {
+				c.endHint = max(c.endHint, in.Bytes)
+			}
 		}
 	case Short:
 		if i := c.flight.find(in.Chunk); i >= 0 {
@@ -166,9 +169,8 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	return out
 }
 
-// decides says whether an input is acted upon at once. In a batch, what ends is only
-// booked, too: where many requests end together, those that have ended but have not
-// been told of would be taken for late.
+// decides says whether an input is acted upon at once. In a batch the end of a request is only
+// booked: many requests end together, and those not yet reported would be taken for late.
 func (c *Core) decides(k InputKind) bool {
 	switch k {
 	case LinkUp, Progress, Added, Voided, Expected, Planned:
@@ -183,10 +185,9 @@ func (c *Core) decides(k InputKind) bool {
 	return true
 }
 
-// measure takes the links' rates. It waits for a Tick, when every request's
-// progress has been told: in between, a link whose own is still to come would be
-// taken to have received nothing up to now, and what it did receive would count
-// for the time after.
+// measure measures the links' rates, at a Tick, when the progress of all requests has been told.
+// Before that a link whose progress is still to come would seem to have received nothing, and its
+// bytes would count for the time after.
 func (c *Core) measure() {
 	for i := range c.links {
 		l := &c.links[i]
@@ -226,8 +227,7 @@ func (c *Core) task() task {
 	return t
 }
 
-// forget drops what was learnt of a link that is gone: it may come back by
-// another network.
+// forget drops what was learnt of a link that is gone: it may come back on another network.
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.load.asked, l.rtt, l.load.preempted = false, roundTrips{}, 0

@@ -89,7 +89,7 @@ func spent(loser *chunk, received int64) int64 {
 // the original counts what it had before the copy was begun.
 func (f *flight) resolveDuplicate(ch *chunk, out []Action) []Action {
 	i := f.find(ch.duplicate)
-	if ch.duplicate == NoChunk || i < 0 {
+	if i < 0 {
 		return out
 	}
 	ch.duplicate = NoChunk
@@ -123,7 +123,7 @@ func (f *flight) resolveDuplicate(ch *chunk, out []Action) []Action {
 // its original alone; a copy without one has nothing to stand for.
 func (f *flight) unpair(ch *chunk, out []Action) []Action {
 	i := f.find(ch.duplicate)
-	if ch.duplicate == NoChunk || i < 0 {
+	if i < 0 {
 		return out
 	}
 	f.chunks[i].duplicate = NoChunk

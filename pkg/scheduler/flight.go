@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // flight is the requests that are under way, and the account of bytes: each byte that is wanted is
@@ -25,23 +26,16 @@ func newFlight(most int) flight {
 	return f
 }
 
-// find gives the index of a request, or -1.
+// find is the index of a request, -1 if it is not in flight (NoChunk never is).
 func (f *flight) find(id ChunkID) int {
-	low, high := 0, len(f.chunks)
-	for low < high {
-		if mid := (low + high) / 2; f.chunks[mid].id < id {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	if low < len(f.chunks) && f.chunks[low].id == id {
-		return low
+	i := sort.Search(len(f.chunks), func(i int) bool { return f.chunks[i].id >= id })
+	if i < len(f.chunks) && f.chunks[i].id == id {
+		return i
 	}
 	return -1
 }
 
-// add adds a request, in the room that those have left that are gone, and gives it its id.
+// add adds a request in the space that ended requests have left, and gives it its id.
 func (f *flight) add(ch chunk) *chunk {
 	if n := len(f.chunks); n == cap(f.chunks) {
 		if 2*n > cap(f.space) {
@@ -55,11 +49,10 @@ func (f *flight) add(ch chunk) *chunk {
 	return f.latest()
 }
 
-// latest is the request that was added last, of which there must be one.
+// latest is the request that was added last; there must be one.
 func (f *flight) latest() *chunk { return &f.chunks[len(f.chunks)-1] }
 
-// drop takes the i-th request out. The old ones are the first to end: what is on the
-// shorter side moves up.
+// drop removes the i-th request. Old requests end first, so the shorter side is moved.
 func (f *flight) drop(i int) {
 	if i >= len(f.chunks)/2 {
 		f.chunks = slices.Delete(f.chunks, i, i+1)
@@ -69,7 +62,7 @@ func (f *flight) drop(i int) {
 	f.chunks = f.chunks[1:]
 }
 
-// youngest is the latest of a stream's requests, of which there must be one.
+// youngest is the latest of a stream's requests; there must be one.
 func (f *flight) youngest(id LinkID, stream StreamID) *chunk {
 	for i := len(f.chunks) - 1; ; i-- {
 		if ch := &f.chunks[i]; ch.link == id && ch.stream == stream {
@@ -90,7 +83,7 @@ func (f *flight) mostOwed(id LinkID) *chunk {
 	return most
 }
 
-// at is the set of a link's connections that have requests for a file.
+// at is the set of a link's connections that have requests for a file, a bit each.
 func (f *flight) at(slot int32, id LinkID) (streams uint64) {
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.slot == slot && ch.link == id {
@@ -100,7 +93,7 @@ func (f *flight) at(slot int32, id LinkID) (streams uint64) {
 	return streams
 }
 
-// owed is how many bytes a link's requests have not received.
+// owed is how many bytes a link's requests, copies included, have not received.
 func (f *flight) owed(id LinkID) (n int64) {
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.link == id {
@@ -192,7 +185,7 @@ func sortRanges(r []Range) {
 	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
 }
 
-// start has a stream ask for a part that is no longer free, if there is one.
+// start has a stream ask for a part that was taken from the free map; nothing if the part is empty.
 func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Action {
 	if p.Empty() {
 		return out
@@ -213,11 +206,11 @@ func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Actio
 	l.load.assigned += p.Len()
 	ch := f.add(chunk{link: id, stream: stream, rng: p.Range, issued: f.now, duplicate: NoChunk, undelayed: undelayed, ofFile: ofFile{slot: p.slot, class: p.class, piece: p.piece, guess: p.guess}})
 	f.freeMap.files[p.slot].chunks++
-	f.doubt(ch, p.Len()-f.freeMap.likely(&p))
+	f.doubt(ch, p.Len()-f.freeMap.guesses.likely(&p))
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: p.Range})
 }
 
-// shorten takes the last n bytes from what a request that is no copy was asked for.
+// shorten takes the last n bytes from a request that is no copy.
 func (f *flight) shorten(ch *chunk, n int64) {
 	ch.rng.End -= n
 	o := &f.links[ch.link].load
@@ -225,20 +218,20 @@ func (f *flight) shorten(ch *chunk, n int64) {
 	o.assigned -= n
 }
 
-// shrunk tells of a request's new end, or withdraws chunk i where it has come to that.
+// shrunk tells the new end of request i, or withdraws it if it has received all bytes before that.
 func (f *flight) shrunk(i int, out []Action) []Action {
 	if ch := &f.chunks[i]; ch.left() > 0 {
 		return append(out, shrink(ch))
 	}
-	return f.withdraw(i, out) // do not wait for the end of what is complete
+	return f.withdraw(i, out)
 }
 
-// withdraw cancels chunk i.
+// withdraw cancels request i.
 func (f *flight) withdraw(i int, out []Action) []Action {
 	return f.end(i, append(out, cancel(&f.chunks[i])))
 }
 
-// end forgets chunk i; what it has not received is free again.
+// end forgets request i; bytes that it has not received are free again.
 func (f *flight) end(i int, out []Action) []Action {
 	ch := f.chunks[i]
 	l := &f.links[ch.link]
@@ -289,8 +282,8 @@ func (f *flight) came(ch *chunk, fresh int64) {
 	if fresh <= 0 {
 		return
 	}
-	if ch.guess { // nobody has voided anything: the file is at least as long
-		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+	if ch.guess { // nothing was voided, so the file is at least as long
+		f.freeMap.guesses.learn(ch.piece.Len(), ch.piece.Len())
 		f.resolve(ch.piece)
 	}
 	if !ch.copy {
@@ -299,7 +292,7 @@ func (f *flight) came(ch *chunk, fresh int64) {
 	}
 }
 
-// restore makes what a request of a batch that ends has not received free again.
+// restore makes the bytes that an ending request has not received free again.
 func (f *flight) restore(ch *chunk) {
 	f.doubt(ch, 0)
 	if !ch.copy {
@@ -308,13 +301,13 @@ func (f *flight) restore(ch *chunk) {
 	f.freeMap.settle(ch.slot, 0, -1)
 }
 
-// confirmSize notes that the file's size is known.
+// confirmSize notes that the size of a request's file is known.
 func (f *flight) confirmSize(ch *chunk) {
 	f.doubt(ch, 0)
 	ch.guess = false
 }
 
-// doubt notes how many of the bytes that were asked for are not likely to exist.
+// doubt sets how many of a request's bytes are not likely to exist.
 func (f *flight) doubt(ch *chunk, over int64) {
 	f.links[ch.link].load.doubt(ch.stream, over-ch.over)
 	ch.over = over

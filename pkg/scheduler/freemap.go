@@ -1,42 +1,40 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 const (
-	// unknownSize stands for the size in bytes of a file of which nothing is known,
-	// until the sizes of some have been learnt, and sizesCounted is over how many of
-	// them their mean is taken.
-	unknownSize  = 128 << 10
-	sizesCounted = 64
-	// unforeseen stands for what is still to come before anybody has said how much:
+	// unforeseen is how many bytes a batch is taken to have to come before the first Expected:
 	// more than a run carries.
 	unforeseen = int64(1) << 44
 	// unsized stands for the size of an object while the server has not told it.
 	unsized = int64(1) << 62
-	// noSlot is no file's place in freeMap.files.
+	// noSlot is the slot of files that are not in progress.
 	noSlot int32 = -1
 )
 
 // part is free bytes of one piece.
 type part struct {
 	Range
-	piece Range // as it was Added
+	piece Range // the piece as it was Added
 	class Class
 	file  int32
 	slot  int32 // the file's place in freeMap.files; noSlot while it is not in progress
 	guess bool  // the file's size is not known
 }
 
-// unconfirmed says whether the size has been asked for already: until it is known, nobody
-// asks for these bytes, which may not exist.
+// unconfirmed says whether the beginning of a file of unknown size has been asked for: until the
+// size is known these bytes, which may not exist, are not.
 func (p *part) unconfirmed() bool { return p.guess && p.Off > p.piece.Off }
 
-// freeList is free parts in the order of their addresses. Those of files in progress
-// are few; of others, only the first one is ever taken.
+// freeList is a list of free parts in the order of their addresses. The files in progress have few;
+// of the others only the first part is ever taken, so that head is enough.
 type freeList struct {
 	parts []part // those before head are gone
 	head  int
-	bytes int64 // guesses counted as what they ask for
+	bytes int64 // in all parts, guesses with all bytes of their pieces
 }
 
 func (s *freeList) live() []part { return s.parts[s.head:] }
@@ -57,21 +55,13 @@ func (s *freeList) remove(i int) {
 	}
 }
 
-// index is where a part that begins at off belongs.
+// index is the place where a part that begins at off belongs.
 func (s *freeList) index(off int64) int {
 	live := s.live()
-	low, high := 0, len(live)
-	for low < high {
-		if mid := (low + high) / 2; live[mid].Off < off {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low
+	return sort.Search(len(live), func(i int) bool { return live[i].Off >= off })
 }
 
-// first is the first part that ends behind off, or would.
+// first is the place of the first part that ends behind off.
 func (s *freeList) first(off int64) int {
 	i := s.index(off)
 	if i > 0 && s.live()[i-1].End > off {
@@ -118,7 +108,7 @@ type begun struct {
 type freeMap struct {
 	end       int64                // where the last piece ends; unsized while one object's size is unknown
 	received  int64                // bytes, each counted once
-	fresh     [MaxClasses]freeList // of pieces that nobody was asked for
+	fresh     [MaxClasses]freeList // of pieces that were not asked for yet
 	open      [MaxClasses]freeList // of pieces in progress
 	files     []begun              // by slot
 	spare     []int32              // slots of no file
@@ -128,13 +118,7 @@ type freeMap struct {
 	sized    bool  // how many bytes there are is known: of a batch, expected has been told
 	expected int64 // bytes that are still to be Added
 
-	guesses           int   // free parts that are guesses
-	guessBytes        int64 // bytes that they ask for
-	unconfirmed       int   // free parts that nobody may ask for yet
-	unconfirmedBytes  int64 // bytes of these
-	unconfirmedBefore int64 // bytes of their pieces before them
-	meanSize          float64
-	sizesLearnt       int
+	guesses guesses
 }
 
 // newFreeMap is the map of one object, of which the ranges have are there.
@@ -200,7 +184,7 @@ func (s *freeMap) add(p Piece) {
 	}
 	s.end = p.Range.End
 	q := part{Range: p.Range, piece: p.Range, class: p.Class, file: p.File, slot: s.find(p.File), guess: p.Guess}
-	s.count(&q, 1)
+	s.guesses.count(&q, 1)
 	if q.slot == noSlot {
 		s.fresh[p.Class].put(q)
 		return
@@ -229,8 +213,7 @@ func (s *freeMap) begin(file int32) int32 {
 	return slot
 }
 
-// settle notes that so many bytes less are owed of a file, and so many requests
-// for it more in flight.
+// settle notes that a file is owed so many bytes less, and has so many requests more in flight.
 func (s *freeMap) settle(slot int32, bytes int64, chunks int32) {
 	f := &s.files[slot]
 	f.owed -= bytes
@@ -241,51 +224,12 @@ func (s *freeMap) settle(slot int32, bytes int64, chunks int32) {
 	}
 }
 
-// count books a part that is a guess as free, or with -1 as free no longer.
-func (s *freeMap) count(p *part, n int) {
-	switch {
-	case p.unconfirmed():
-		s.unconfirmed += n
-		s.unconfirmedBytes += int64(n) * p.Len()
-		s.unconfirmedBefore += int64(n) * (p.Off - p.piece.Off)
-	case p.guess:
-		s.guesses += n
-		s.guessBytes += int64(n) * p.Len()
-	}
-}
-
-// likely is how many bytes a part will turn out to have.
-func (s *freeMap) likely(p *part) int64 {
-	if !p.guess {
-		return p.Len()
-	}
-	return min(p.Len(), s.guess())
-}
-
-// guess is how many bytes a file of which nothing is known is taken to have.
-func (s *freeMap) guess() int64 {
-	if s.sizesLearnt == 0 {
-		return unknownSize
-	}
-	return max(1, int64(s.meanSize))
-}
-
-// learn takes in how many bytes of a guess there are, which asked for more than a
-// byte or two.
-func (s *freeMap) learn(asked, bytes int64) {
-	if asked < leastRequest {
-		return
-	}
-	s.sizesLearnt = min(s.sizesLearnt+1, sizesCounted)
-	s.meanSize += (float64(bytes) - s.meanSize) / float64(s.sizesLearnt)
-}
-
-// bytes is how many bytes are free, guesses taken for what they are likely to be.
+// bytes is how many bytes are free, with files of unknown size at their likely sizes.
 func (s *freeMap) bytes() (n int64) {
 	for k := range s.fresh {
 		n += s.fresh[k].bytes + s.open[k].bytes
 	}
-	return n - s.guessBytes - s.unconfirmedBytes + min(s.guessBytes, int64(s.guesses)*s.guess()) + max(0, min(s.unconfirmedBytes, int64(s.unconfirmed)*s.guess()-s.unconfirmedBefore))
+	return n - s.guesses.excess()
 }
 
 // empty says whether nothing is free.
@@ -330,12 +274,11 @@ func (s *freeMap) freeList(k Class, fresh bool) *freeList {
 	return &s.open[k]
 }
 
-// take takes the first n bytes of the i-th part of a list. The rest of its piece
-// is in progress then.
+// take takes the first n bytes of the i-th part of a list. The rest of its piece is in progress then.
 func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 	from := s.freeList(k, fresh)
 	p := from.live()[i]
-	s.count(&p, -1)
+	s.guesses.count(&p, -1)
 	if fresh {
 		from.remove(i)
 		if p.slot = s.find(p.file); p.slot == noSlot {
@@ -350,7 +293,7 @@ func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
 	} else if n < p.Len() {
 		rest := &from.live()[i]
 		rest.Off += n
-		s.count(rest, 1)
+		s.guesses.count(rest, 1)
 		from.bytes -= n
 	} else {
 		from.remove(i)
@@ -364,7 +307,7 @@ func (s *freeMap) give(p part) {
 	if p.Empty() {
 		return
 	}
-	s.count(&p, 1)
+	s.guesses.count(&p, 1)
 	s.open[p.class].put(p)
 }
 
@@ -375,7 +318,7 @@ func (s *freeMap) resolve(piece Range) {
 		i := s.open[k].index(piece.Off)
 		for ; i < len(live) && live[i].Off < piece.End; i++ {
 			if live[i].guess {
-				s.count(&live[i], -1)
+				s.guesses.count(&live[i], -1)
 				live[i].guess = false
 			}
 		}
@@ -394,10 +337,10 @@ func (s *freeMap) cutFrom(from *freeList, r Range) {
 	i := from.first(r.Off)
 	for i < len(from.live()) && from.live()[i].Off < r.End {
 		p := from.live()[i]
-		s.count(&p, -1)
+		s.guesses.count(&p, -1)
 		from.remove(i)
 		if p.guess && p.Off < r.Off {
-			s.learn(p.piece.Len(), r.Off-p.piece.Off)
+			s.guesses.learn(p.piece.Len(), r.Off-p.piece.Off)
 		}
 		gone := p.Len()
 		for _, rest := range [...]Range{{p.Off, min(p.End, r.Off)}, {max(p.Off, r.End), p.End}} {
@@ -406,7 +349,7 @@ func (s *freeMap) cutFrom(from *freeList, r Range) {
 			}
 			gone -= rest.Len()
 			q := p
-			q.Range, q.guess = rest, false // whoever voids a part of it knows its size
+			q.Range, q.guess = rest, false // a driver that voids a part of a file knows its size
 			from.put(q)
 		}
 		i = from.index(r.Off)

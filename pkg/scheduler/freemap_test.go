@@ -58,9 +58,9 @@ func TestFreeMapOfOneObject(t *testing.T) {
 }
 
 // startAt has a stream ask for bytes of one object, free or not.
-func (c *Core) startAt(id LinkID, stream StreamID, r Range, out []Action) []Action {
+func (c *Core) startAt(id LinkID, stream StreamID, r Range) []Action {
 	c.flight.now = c.now
 	f := &c.freeMap.files[0]
 	f.owed += r.Len()
-	return c.flight.start(id, stream, part{Range: r, piece: Range{End: c.freeMap.end}}, out)
+	return c.flight.start(id, stream, part{Range: r, piece: Range{End: c.freeMap.end}}, nil)
 }

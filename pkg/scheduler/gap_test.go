@@ -96,7 +96,7 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 				if l.load.behindGap != kept {
 					t.Errorf("%d bytes are kept", l.load.behindGap)
 				}
-				c.startAt(0, 0, Range{1 << 39, 1 << 40}, nil) // another waits behind it
+				c.startAt(0, 0, Range{1 << 39, 1 << 40}) // another waits behind it
 				r.step(Input{Kind: Failed, Bytes: 2 * rate})
 			}
 			r.step(Input{Kind: Progress, Chunk: c.flight.chunks[0].id, Bytes: came - 2*rate - kept})

@@ -2,10 +2,10 @@ package scheduler
 
 // While a link has one connection, that connection is asked for megabytes. When the link turns
 // out to carry more over several connections, the first one has only a part of the link's rate
-// and would finish long after the others. Without this rule every connection that runs out of
-// work near the end takes a part of that request, and of parts that were just taken; each time
-// bytes that are on the way are wasted, over HTTP/2 even those in the server's buffer. So the
-// first connection gives back at once, in one piece, what it could not bring in time.
+// and would finish long after the others. Near the end every idle connection would take over a part
+// of that request, and parts of the parts; each takeover wastes bytes that are on their way, over
+// HTTP/2 even those in the server's buffer. So the first connection gives back at once, in one
+// piece, what it could not bring in time.
 const (
 	// A connection keeps keptPart of what it can bring until all can be done. Chosen by hand.
 	keptPart = 0.5

@@ -1,17 +1,17 @@
 package scheduler
 
-// batch is what a Core knows of a job of many files.
+// batch is the state of a job of many files.
 type batch struct {
 	freeMap  *freeMap // the Core's
 	plans    []Plan
-	files    int         // may be in progress at once; 0: any number
-	order    []LinkID    // in which links are served
+	files    int         // how many files may be in progress at once; 0: any number
+	order    []LinkID    // the order in which links are served
 	states   []dealState // of the links, in one assignment
-	booked   bool        // something was told that nobody has acted upon
-	asking   bool        // the sizes of all files should be known soon
-	helping  bool        // there is nothing left to ask for
-	drySince Time        // when all was asked for that could be; Never: it is not
-	lasts    float64     // for how many seconds more the job will last
+	booked   bool        // an input has been booked and not acted upon
+	asking   bool        // files of unknown size go first, so that all sizes are known soon
+	helping  bool        // nothing is left to ask for: idle connections help others
+	drySince Time        // since when all is asked for that may be; Never: it is not
+	lasts    float64     // how many seconds more the job will last
 }
 
 func newBatch(links int, free *freeMap) *batch {
@@ -22,8 +22,8 @@ func newBatch(links int, free *freeMap) *batch {
 	return b
 }
 
-// update takes in what is told of pieces and plans. It takes effect with an input of
-// another kind, so that what is told together is seen together.
+// update books an input about pieces or plans. It takes effect with an input of another kind, so
+// that inputs that belong together are seen together.
 func (b *batch) update(in *Input, f *flight, out []Action) []Action {
 	b.booked = true
 	switch in.Kind {
@@ -46,7 +46,7 @@ func (b *batch) update(in *Input, f *flight, out []Action) []Action {
 	return out
 }
 
-// follow gives a link the connections that its plan wants.
+// follow sets a link's plan, and gives the link as many connections as the plan has.
 func (b *batch) follow(id LinkID, plan *Plan, l *link) {
 	b.plans[id] = *plan
 	b.files = 0

@@ -76,7 +76,7 @@ func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 		r := batchRig(t, 300*Millisecond)
 		r.known(1e6)
 		s := &r.core.freeMap
-		s.learn(mib, 600_000)
+		s.guesses.learn(mib, 600_000)
 		r.add(0, 0, 600_000, false)
 		r.add(1, mib, 2*mib, true)
 		s.take(0, true, 0, 100_000)

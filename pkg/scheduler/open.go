@@ -214,7 +214,7 @@ func (c *Core) sizesUnknown() bool {
 		return !c.freeMap.sized
 	}
 	s := &c.freeMap
-	return s.sized && s.unconfirmed > 0 && s.guesses == 0
+	return s.sized && s.guesses.unconfirmed.parts > 0 && s.guesses.parts == 0
 }
 
 // ready is when a connection that was opened ahead can take requests; 0 for others.

@@ -359,7 +359,7 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		c.flight.chunks, l.load.requests, l.load.queues = c.flight.chunks[:0], 0, [MaxStreams]queue{}
 		l.rtt.min, l.streams.most, l.streams.conn[1].early, c.now = trip, 2, Second, Second
-		c.startAt(0, 1, Range{0, initialWindow / 2}, nil)
+		c.startAt(0, 1, Range{0, initialWindow / 2})
 		l.est.rate, c.now = 1000, Second+tt.age
 		tt.change(c, &l.streams)
 		want := 1000.0

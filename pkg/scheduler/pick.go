@@ -2,7 +2,7 @@ package scheduler
 
 import "math/bits"
 
-// class is the class of files that a connection is for.
+// class is the class of files that the plan gives a connection to.
 func (p *Plan) class(stream StreamID) Class {
 	at := 0
 	for k := range Class(MaxClasses) {
@@ -13,8 +13,8 @@ func (p *Plan) class(stream StreamID) Class {
 	return 0
 }
 
-// pickPiece is the free part that a connection should ask for next: its place on a
-// list, below 0 where there is none. Files in progress come first.
+// pickPiece is the free part that a connection should ask for next: its list and its place there,
+// below 0 if there is none. Files in progress come first.
 func (b *batch) pickPiece(f *flight, id LinkID, stream StreamID) (k Class, fresh bool, i int) {
 	s := b.freeMap
 	if b.asking {
@@ -50,13 +50,13 @@ func (b *batch) pickPiece(f *flight, id LinkID, stream StreamID) (k Class, fresh
 		}
 	}
 	if k, i = lowest(&s.open); k < MaxClasses && b.files == 0 && s.last() {
-		return k, false, i // at the end all help, whoever is at it already
+		return k, false, i // at the end more connections than planned may share a file
 	}
 	return 0, false, -1
 }
 
-// lowest is the list in which the part with the lowest address is that may be asked
-// for, and its place there; MaxClasses when there is none.
+// lowest finds the part with the lowest address that may be asked for: its list, MaxClasses if there
+// is none, and its place there.
 func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 	best, off := MaxClasses, unsized
 	for k := range lists {
@@ -73,10 +73,10 @@ func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 	return best, place
 }
 
-// firstGuess is the first file whose size nobody has asked for: its list and its place
-// there, below 0 where there is none.
+// firstGuess finds the first file of unknown size that was not asked for: its list and its place
+// there, below 0 if there is none.
 func (s *freeMap) firstGuess() (Class, int) {
-	if s.guesses == 0 {
+	if s.guesses.parts == 0 {
 		return 0, -1
 	}
 	k, _ := lowest(&s.fresh)
@@ -86,14 +86,13 @@ func (s *freeMap) firstGuess() (Class, int) {
 	return 0, -1
 }
 
-// mayBegin says whether one may ask for a part of a file that is not in progress.
+// mayBegin says whether a part may be asked for although its file may not be in progress yet.
 func (b *batch) mayBegin(p *part) bool {
 	return b.files == 0 || b.freeMap.active < b.files || b.freeMap.find(p.file) != noSlot
 }
 
-// pickOf is pickPiece for one class of files: a file that the connection is at already,
-// or one that has fewer connections of the link than the plan gives it, or a new
-// one.
+// pickOf is pickPiece for one class of files: a file that the connection has requests for, or one
+// with fewer connections of the link than the plan gives it, or a new one.
 func (b *batch) pickOf(f *flight, id LinkID, stream StreamID, k Class) (fresh bool, i int) {
 	s := b.freeMap
 	share, first := max(1, b.plans[id].Classes[k].Parallelism), -1

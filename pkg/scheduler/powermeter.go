@@ -1,33 +1,32 @@
 package scheduler
 
-// The model of a link's radio may be wrong: another phone, a weak signal. While one
-// link works alone, what the device draws above its base power is that link's, and
-// its model is scaled until it says the same (thesis, 9.3: energy as an input).
-// EnergyMin decides by the scaled model from then on.
+// The model of a link's radio may be wrong: another phone, a weak signal. While one link works
+// alone, the power that the device draws above its base is that link's, and the link's model is
+// scaled to agree (thesis, 9.3: energy as an input). EnergyMin decides by the scaled model from then
+// on.
 //
-// One gauge cannot tell two links at work apart, so nothing is learnt then, nor while
-// the radio of another one may still be in its tail. What the processor draws for the
-// download is in it, too: it is drawn over whichever link bytes come, and makes the one
-// that was measured look dearer than one that was not.
+// One meter cannot tell two active links apart, so nothing is learnt while two are, nor while another
+// radio may be in its tail. The processor's power for the download is included whichever link brings
+// the bytes: a measured link looks dearer than one that was never measured.
 const (
 	// leastScale and mostScale bound how wrong a model may be [D]: the models of
 	// internal/energy for one kind of radio lie within a factor of four.
 	leastScale = 0.25
 	mostScale  = 4
-	// scaleEvidence is for how many seconds a link must have been measured before its
-	// scale is believed, and scaleMemory after how many older ones count for half [D].
+	// scaleEvidence is how many seconds a link must have been measured before its scale is used;
+	// measurements that are scaleMemory seconds old count half [D].
 	scaleEvidence = 3
 	scaleMemory   = 10
-	// lastWhole is how many times the time that a reading is the mean of may have passed
-	// since the one before, for none to have been missed.
+	// lastWhole bounds the time since the previous reading, in times the period of which a
+	// reading is the mean: beyond it a reading was missed.
 	lastWhole = 1.5
 )
 
 // powerMeter is what is known of the power of the links' radios.
 type powerMeter struct {
 	lastReading Time   // when the power was last told
-	alone       LinkID // the link that has worked alone since, and ...
-	since       Time   // ... from when on; Never: none has
+	alone       LinkID // the only link at work at the last reading; below 0: none, or several were
+	since       Time   // since when it has been
 }
 
 // radioScale is how wrong the model of a link's radio is.
@@ -65,7 +64,7 @@ func (r Radio) times(factor float64) Radio {
 	return r
 }
 
-// radio is the model of the link's radio, as far as is known how wrong it is.
+// radio is the model of the link's radio, scaled by what was measured.
 func (l *link) radio() Radio { return l.terms.Radio.times(l.scale.factor()) }
 
 // take takes a reading of the power: watts above the base power, on average over a time.
@@ -104,8 +103,8 @@ func (ls linkList) worksAlone(now Time) (id LinkID, alone bool) {
 	return id, id >= 0 && ls[id].receiving(now)
 }
 
-// receiving says whether bytes have come over l of late: Chen's state RX, within the larger of
-// two round trips and 100 ms.
+// receiving says whether bytes have come over l within two round trips, at least 100 ms: Chen's
+// state RX.
 func (l *link) receiving(now Time) bool {
 	return l.load.requests > 0 && l.est.nMarks > 0 && l.health.idle(now) <= longest(100*Millisecond, 2, l.rtt.min)
 }

@@ -16,7 +16,7 @@ func (f *flight) reissue(thief LinkID, stream StreamID, ch *chunk, out []Action)
 	return out
 }
 
-// follows notes that a request is another one made anew, over another connection or link.
+// follows notes that a request replaces another one, over another connection or link.
 func (c *chunk) follows(before *chunk) {
 	c.takenOver = before.takenOver
 	if c.link == before.link {
@@ -26,8 +26,8 @@ func (c *chunk) follows(before *chunk) {
 	c.takenOver++
 }
 
-// mayHelp says whether a connection may help with ch: where files at once are
-// bounded, only as many are at one as the plan says.
+// mayHelp says whether a connection may help with ch. If a plan bounds how many files are in progress,
+// a file has only as many connections as the plan gives it.
 func (b *batch) mayHelp(f *flight, id LinkID, stream StreamID, ch *chunk) bool {
 	if b == nil || b.files == 0 || !b.planned(id) {
 		return true

@@ -24,7 +24,7 @@ func (c *Core) requestSize(id LinkID, stream StreamID, p *part) int64 {
 	}
 	l := &c.links[id]
 	a := (View{c}).asker(id, stream)
-	whole, likely, spare := p.Len(), c.freeMap.likely(p), a.spare()
+	whole, likely, spare := p.Len(), c.freeMap.guesses.likely(p), a.spare()
 	if spare <= 0 && l.load.queues[stream].requests > 0 {
 		return 0 // another will be there sooner
 	}
@@ -37,7 +37,7 @@ func (c *Core) requestSize(id LinkID, stream StreamID, p *part) int64 {
 	case likely-size < least, !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && a.brief(likely):
 		size = whole
 	}
-	if p.guess && c.freeMap.sizesLearnt == 0 && !a.bounded && !without("first-unknown") {
+	if p.guess && c.freeMap.guesses.learnt == 0 && !a.bounded && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
 	if p.guess && size < whole && a.tooBusyToLearn() {

@@ -16,7 +16,7 @@ func TestAnUnheardLinkIsFar(t *testing.T) {
 	if l.load.requests != 0 || l.rtt.reach() != 160*Millisecond {
 		t.Fatalf("%d requests, %v after 80 ms in vain", l.load.requests, l.rtt.reach())
 	}
-	out := r.core.startAt(1, 0, Range{1000, 2000}, nil)
+	out := r.core.startAt(1, 0, Range{1000, 2000})
 	r.now = 300 * Millisecond
 	r.step(Input{Kind: Tick})
 	if l.rtt.reach() != 440*Millisecond {
@@ -47,7 +47,7 @@ func TestIdleLinksDoNotLeaveItToOneAnother(t *testing.T) {
 		l.load.asked, l.rtt.min, l.est.rate, l.streams.worked = true, 40*Millisecond, 5e6, 1
 	}
 	c.links[2].est.rate = 100e3
-	victim := c.startAt(2, 0, Range{8<<20 - rest, 8 << 20}, nil)[0]
+	victim := c.startAt(2, 0, Range{8<<20 - rest, 8 << 20})[0]
 	r.now = 1100 * Millisecond
 	r.step(Input{Kind: Progress, Link: 2, Chunk: victim.Chunk, Bytes: 5000})
 	r.step(Input{Kind: Tick})

@@ -43,7 +43,7 @@ func TestAShareIsNotSharedAgain(t *testing.T) {
 	c := r.core
 	l := &c.links[0]
 	l.streams.ahead.room, l.load.assigned, c.flight.chunks[0].rng = MaxStreams, firstBytes, Range{End: firstBytes}
-	c.startAt(0, 1, Range{firstBytes, 6 * firstBytes}, nil)
+	c.startAt(0, 1, Range{firstBytes, 6 * firstBytes})
 	if acts := c.split(0, 2, nil); len(acts) > 0 {
 		t.Errorf("%+v", acts)
 	}

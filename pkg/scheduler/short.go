@@ -19,13 +19,13 @@ func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 	switch j := f.find(ch.duplicate); {
 	case ch.copy:
 		return f.withdraw(i, out) // it has to have all that its original has not
-	case ch.duplicate != NoChunk && j >= 0:
+	case j >= 0:
 		out = f.withdraw(j, out) // it stands behind
 		ch = &f.chunks[i]
 	}
 	behind := Range{ch.rng.Off + bytes, ch.rng.End}
 	if ch.guess { // nobody has voided anything: the file is at least as long
-		f.freeMap.learn(ch.piece.Len(), ch.piece.Len())
+		f.freeMap.guesses.learn(ch.piece.Len(), ch.piece.Len())
 		f.resolve(ch.piece)
 	}
 	f.freeMap.give(ch.part(behind))

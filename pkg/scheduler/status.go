@@ -1,11 +1,10 @@
 package scheduler
 
-// Left is how many bytes have not been received; meaningless while the size is
-// unknown.
+// Left is how many bytes have not been received; meaningless while the size is unknown.
 func (c *Core) Left() int64 { return c.flight.left() }
 
-// Size is the object's size in bytes, -1 while it is unknown; of a batch, how many
-// bytes there are as far as one knows, -1 until the first Expected.
+// Size is the object's size in bytes, -1 while it is unknown; of a batch, how many bytes there are as
+// far as is known, -1 until the first Expected.
 func (c *Core) Size() int64 {
 	switch {
 	case !c.freeMap.sized:
@@ -32,8 +31,8 @@ func (c *Core) Streams(l LinkID) int { return int(c.links[l].streams.most) }
 // Requests is how many requests the link has in flight.
 func (c *Core) Requests(l LinkID) int { return c.links[l].load.requests }
 
-// Done appends the ranges that have been received to dst, sorted and joined. Of a
-// batch nobody keeps account of them: see Missing.
+// Done appends the ranges that have been received to dst, sorted and joined; of a batch nothing: see
+// Missing.
 func (c *Core) Done(dst []Range) []Range {
 	if c.batch != nil {
 		return dst
@@ -49,9 +48,8 @@ func (c *Core) Prefix() int64 {
 	return c.flight.head()
 }
 
-// Free is how many bytes are wanted that nobody was asked for. In a batch those
-// that are Expected do not count, and a Guess counts as what files of an unknown
-// size have turned out to have so far.
+// Free is how many bytes are wanted and no link was asked for. In a batch Expected bytes do not
+// count, and a file of unknown size counts with the mean of the sizes that are known.
 func (c *Core) Free() int64 { return c.freeMap.bytes() }
 
 // Missing appends what of r is wanted and has not been received to dst, sorted and

@@ -25,7 +25,7 @@ func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 	c.freeMap.setFree()
 	r.now += 10 * Millisecond
 	c.now = r.now
-	out := c.startAt(1, 0, Range{8<<20 - rest, 8 << 20}, nil)
+	out := c.startAt(1, 0, Range{8<<20 - rest, 8 << 20})
 	return r, out[0]
 }
 
@@ -320,7 +320,7 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		r, last := idleRig(t, 40<<10)
 		c := r.core
 		if before > 0 {
-			c.startAt(0, 0, Range{0, before}, nil)
+			c.startAt(0, 0, Range{0, before})
 		}
 		c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		c.links[0].est.rate = 1e6

@@ -32,7 +32,7 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 			}
 			if rnd.IntN(3) > 0 {
 				end := off + int64(1+rnd.IntN(30))<<12
-				c.startAt(0, StreamID(s), Range{off, end}, nil)
+				c.startAt(0, StreamID(s), Range{off, end})
 				off = end
 			}
 		}

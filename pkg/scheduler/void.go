@@ -1,12 +1,12 @@
 package scheduler
 
-// learnSizes learns sizes from what is about to be voided: the first bytes of a guess
-// whose end nobody wants are as many as there are.
+// learnSizes learns files' sizes from a range that is about to be voided: a file of unknown size
+// ends where its voided end begins.
 func (f *flight) learnSizes(r Range) {
 	for i := range f.chunks {
 		if ch := &f.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
 			if r.Off > ch.piece.Off {
-				f.freeMap.learn(ch.piece.Len(), r.Off-ch.piece.Off)
+				f.freeMap.guesses.learn(ch.piece.Len(), r.Off-ch.piece.Off)
 			}
 			f.resolve(ch.piece)
 		}
@@ -21,7 +21,8 @@ func (f *flight) learnSizes(r Range) {
 	}
 }
 
-// resolve notes that the size of a piece's file is known.
+// resolve notes that the size of a piece's file is known: the free map and the requests take its
+// bytes for certain.
 func (f *flight) resolve(piece Range) {
 	f.freeMap.resolve(piece)
 	for i := range f.chunks {
@@ -31,7 +32,7 @@ func (f *flight) resolve(piece Range) {
 	}
 }
 
-// void shortens or withdraws the requests for bytes that nobody wants any more.
+// void shortens or withdraws the requests for bytes that are no longer wanted.
 func (f *flight) void(r Range, out []Action) []Action {
 	for i := len(f.chunks) - 1; i >= 0; i-- {
 		ch := &f.chunks[i]
@@ -44,7 +45,7 @@ func (f *flight) void(r Range, out []Action) []Action {
 			out = f.voidMiddle(i, gone, out)
 			continue
 		}
-		if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+		if j := f.find(ch.duplicate); j >= 0 {
 			duplicate := &f.chunks[j]
 			if duplicate.rng.Off+duplicate.got >= gone.Off && gone.Off > rest.Off {
 				out = f.voidDuplicated(i, j, gone.Off, out)
@@ -61,8 +62,7 @@ func (f *flight) void(r Range, out []Action) []Action {
 	return out
 }
 
-// endAt makes a request end at end, where it has not come to yet, or just has:
-// what is beyond is not wanted.
+// endAt makes a request end at end, which it has not passed: the bytes behind that are not wanted.
 func (f *flight) endAt(i int, end int64, out []Action) []Action {
 	ch := &f.chunks[i]
 	n := ch.rng.End - end
@@ -71,12 +71,12 @@ func (f *flight) endAt(i int, end int64, out []Action) []Action {
 	return f.shrunk(i, out)
 }
 
-// voidMiddle voids what is not at the end of a request: what is behind it is free
-// again.
+// voidMiddle voids a range inside a request. The request ends before it, and the bytes behind it are
+// free again.
 func (f *flight) voidMiddle(i int, gone Range, out []Action) []Action {
 	ch := &f.chunks[i]
-	if j := f.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
-		out = f.withdraw(j, out) // it stands behind
+	if j := f.find(ch.duplicate); j >= 0 {
+		out = f.withdraw(j, out) // the duplicate lies behind request i in f.chunks
 		ch = &f.chunks[i]
 	}
 	behind := ch.part(Range{gone.End, ch.rng.End})
@@ -85,7 +85,7 @@ func (f *flight) voidMiddle(i int, gone Range, out []Action) []Action {
 	return f.endAt(i, gone.Off, out)
 }
 
-// voidDuplicated ends a request and its copy, which has all that is wanted of it.
+// voidDuplicated ends a request and its duplicate, which has received all bytes that are still wanted.
 func (f *flight) voidDuplicated(i, j int, end int64, out []Action) []Action {
 	ch, won := &f.chunks[i], &f.chunks[j]
 	l, w := &f.links[ch.link], &f.links[won.link]
@@ -100,6 +100,6 @@ func (f *flight) voidDuplicated(i, j int, end int64, out []Action) []Action {
 	f.copied -= won.rng.End - end
 	ch.rng.End, ch.got, ch.duplicate = won.rng.Off, won.rng.Off-ch.rng.Off, NoChunk
 	won.rng.End, won.got, won.duplicate = end, end-won.rng.Off, NoChunk
-	out = f.end(j, out) // it stands behind
+	out = f.end(j, out) // the duplicate lies behind request i in f.chunks
 	return f.end(i, out)
 }
