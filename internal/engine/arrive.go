@@ -76,7 +76,7 @@ func (o *owner) linkUp(reqs context.Context, id scheduler.LinkID) {
 		terms.Cap = max(1, o.links[id].quota.cap) // 0 is no bound
 	}
 	o.step(reqs, scheduler.Input{
-		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.roundTrip(nil), Terms: terms,
+		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.leastRTT(nil), Terms: terms,
 		Wait: o.serversWait(id),
 	})
 }

@@ -27,11 +27,11 @@ func TestWhatWaitsBehindAGap(t *testing.T) {
 	} {
 		info := link.TCPInfo{BytesReceived: s.delivered * segment, DataSegsIn: uint32(s.delivered), OutOfOrder: s.disorder}
 		g := c.look(&info)
-		if g.disorder != s.fresh || g.behind != s.behind*segment {
-			t.Errorf("look %d: %d out of order, %d bytes behind, want %d and %d", i, g.disorder, g.behind, s.fresh, s.behind*segment)
+		if g.reordered != s.fresh || g.behindGap != s.behind*segment {
+			t.Errorf("look %d: %d out of order, %d bytes behind, want %d and %d", i, g.reordered, g.behindGap, s.fresh, s.behind*segment)
 		}
 	}
-	if g := (&kernelCount{}).look(&link.TCPInfo{OutOfOrder: 7}); g.disorder != 7 || g.behind != 0 {
+	if g := (&kernelCount{}).look(&link.TCPInfo{OutOfOrder: 7}); g.reordered != 7 || g.behindGap != 0 {
 		t.Errorf("a kernel that counts no segments: %+v", g)
 	}
 }
@@ -46,7 +46,7 @@ func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {
 	total := int64(0)
 	for i := range 10 {
 		for n, conn := range []net.Conn{one, other} {
-			total += c.forConn(conn).look(&link.TCPInfo{OutOfOrder: uint32(100*(n+1) + i)}).disorder
+			total += c.forConn(conn).look(&link.TCPInfo{OutOfOrder: uint32(100*(n+1) + i)}).reordered
 		}
 	}
 	if want := int64(109 + 209); total != want {
@@ -54,10 +54,10 @@ func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {
 	}
 	third, _ := net.Pipe()
 	defer third.Close() //nolint:errcheck // a pipe
-	if g := c.forConn(third).look(&link.TCPInfo{OutOfOrder: 5}); g.disorder != 5 {
-		t.Errorf("a new connection: %d", g.disorder)
+	if g := c.forConn(third).look(&link.TCPInfo{OutOfOrder: 5}); g.reordered != 5 {
+		t.Errorf("a new connection: %d", g.reordered)
 	}
-	if g := c.forConn(other).look(&link.TCPInfo{OutOfOrder: 210}); g.disorder != 1 {
-		t.Errorf("one that was asked before: %d", g.disorder)
+	if g := c.forConn(other).look(&link.TCPInfo{OutOfOrder: 210}); g.reordered != 1 {
+		t.Errorf("one that was asked before: %d", g.reordered)
 	}
 }

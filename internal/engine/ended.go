@@ -60,7 +60,7 @@ func (o *owner) ended(reqs context.Context, m message) {
 	l.traffic.received += got + vain
 	l.traffic.wasted += got + vain - useful
 	if !t.released && got > t.reported {
-		o.came(reqs, t, got)
+		o.received(reqs, t, got)
 	}
 	if t.released && t.resp == nil {
 		l.faults.withdrewAt = o.e.now()
@@ -91,7 +91,7 @@ func (o *owner) tellEnd(reqs context.Context, t *transfer, finished bool, end di
 	case finished:
 		in.Kind, in.Wait, in.Bounded = scheduler.Finished, 0, 0
 	case end.ends > 0:
-		in = scheduler.Input{Kind: scheduler.Beyond, Link: t.link, Chunk: t.chunk, Bytes: end.ends, RTT: o.e.links[t.link].roundTrip(nil)}
+		in = scheduler.Input{Kind: scheduler.Beyond, Link: t.link, Chunk: t.chunk, Bytes: end.ends, RTT: o.e.links[t.link].leastRTT(nil)}
 	case end.lost != nil:
 		in.Wait = 3600 * scheduler.Second // no new request before it is down
 	}

@@ -253,9 +253,9 @@ func (l *Link) sawRTT(rtt time.Duration) time.Duration {
 	return l.rtts.least
 }
 
-// roundTrip is the least round-trip time, from handshakes and from what the
+// leastRTT is the least round-trip time, from handshakes and from what the
 // kernel has seen on conn since, if that is given.
-func (l *Link) roundTrip(conn net.Conn) scheduler.Time {
+func (l *Link) leastRTT(conn net.Conn) scheduler.Time {
 	var seen time.Duration
 	if conn != nil {
 		if info, ok := link.ReadTCPInfo(conn); ok {

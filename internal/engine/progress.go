@@ -11,44 +11,42 @@ import (
 // lossEvery is how often connections are asked for signs of loss.
 const lossEvery = 40 * scheduler.Millisecond
 
-// toldOfStrays notes that the scheduler knows of so many bytes that came in vain for a
+// reportDiscarded notes that the scheduler knows of so many bytes that came in vain for a
 // client: any of its transfers could tell of them, and one does.
-func (o *owner) toldOfStrays(c *fetch.Client, bytes int64) {
+func (o *owner) reportDiscarded(c *fetch.Client, bytes int64) {
 	for _, t := range o.transfers {
 		if t.client == c {
-			t.inVain = bytes
+			t.discarded = bytes
 		}
 	}
 }
 
 // count tells the scheduler what a transfer has received since last time.
 func (o *owner) count(reqs context.Context, t *transfer) {
-	got := t.got.Load()
-	trip := scheduler.Time(0)
+	l, link := &o.links[t.link], o.e.links[t.link]
+	in := scheduler.Input{
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(),
+		Handshake: scheduler.Time(link.handshakes.least.Load()), Trip: l.conns.dataRTT, Behind: t.behindGap,
+	}
 	if o.core.RTT(t.link) == 0 { // its handshake tells before any byte does
-		trip = o.e.links[t.link].roundTrip(nil)
+		in.RTT = link.leastRTT(nil)
 	}
-	shook, shakes := scheduler.Time(0), o.e.links[t.link].handshakes.count.Load()
-	if shakes != o.links[t.link].conns.handshakes {
-		shook = scheduler.Time(o.e.links[t.link].handshakes.latest.Load())
+	made := link.handshakes.count.Load()
+	if made != l.conns.handshakes {
+		in.Shook = scheduler.Time(link.handshakes.latest.Load())
 	}
-	vain := t.client.InVain()
-	stray := vain - t.inVain
-	if t.released || t.probe || got == t.reported && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
+	inVain := t.client.InVain()
+	in.Stray = inVain - t.discarded
+	if t.released || t.probe || in.Bytes == t.reported && in.RTT == 0 && in.Shook == 0 && in.Behind == 0 && in.Stray == 0 {
 		return
 	}
-	o.links[t.link].conns.handshakes = shakes
-	in := scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip,
-		Handshake: scheduler.Time(o.e.links[t.link].handshakes.least.Load()), Shook: shook, Trip: o.links[t.link].conns.dataRTT, Behind: t.behind, Stray: stray,
+	l.conns.handshakes, t.behindGap = made, 0
+	if in.Stray > 0 {
+		o.reportDiscarded(t.client, inVain)
 	}
-	t.behind = 0
-	if stray > 0 {
-		o.toldOfStrays(t.client, vain)
-	}
-	if got != t.reported { // they are held against the bytes, which come when the gap is filled
-		in.Reordered = o.links[t.link].traffic.reordered
-		o.came(reqs, t, got)
+	if in.Bytes != t.reported { // they are held against the bytes, which come when the gap is filled
+		in.Reordered = l.traffic.reordered
+		o.received(reqs, t, in.Bytes)
 	}
 	o.step(reqs, in)
 }
@@ -67,11 +65,11 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 				continue
 			}
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
-			l.traffic.reordered += g.disorder
-			t.behind, l.conns.windows[t.stream] = g.behind, g.window
-			if g.trip > 0 {
-				t.resp.Trip(time.Duration(g.trip))
-				sum, n = sum+g.trip, n+1
+			l.traffic.reordered += g.reordered
+			t.behindGap, l.conns.windows[t.stream] = g.behindGap, g.window
+			if g.dataRTT > 0 {
+				t.resp.Trip(time.Duration(g.dataRTT))
+				sum, n = sum+g.dataRTT, n+1
 			}
 		}
 		if n > 0 {
@@ -81,8 +79,8 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 	}
 }
 
-// came notes that a transfer of a scheduled request has got so many bytes.
-func (o *owner) came(reqs context.Context, t *transfer, got int64) {
+// received notes that a transfer of a scheduled request has got so many bytes.
+func (o *owner) received(reqs context.Context, t *transfer, got int64) {
 	o.gain(t, got)
 	if t.file != nil {
 		t.file.b.continueExisting(reqs, t)

@@ -51,7 +51,7 @@ func (o *owner) sampleLinks() []event.LinkSample {
 		links[id] = event.LinkSample{
 			Bytes: o.links[id].traffic.received, Wasted: o.links[id].traffic.wasted,
 			Rate: o.core.Rate(l), Bandwidth: o.core.Bandwidth(l),
-			RTT: time.Duration(shared.roundTrip(nil)), InFlight: o.core.Requests(l),
+			RTT: time.Duration(shared.leastRTT(nil)), InFlight: o.core.Requests(l),
 			Connections: open, TCP: segments,
 		}
 	}

@@ -50,15 +50,15 @@ type kernelCount struct {
 	conn      net.Conn
 	reordered uint32
 	delivered uint64 // bytes, in order
-	behind    int64  // bytes that wait for one that is missing
+	behindGap int64  // bytes that wait for one that is missing
 }
 
 // connSample is what a look at a connection shows.
 type connSample struct {
-	disorder int64          // packets that came out of order since the last one
-	behind   int64          // bytes that wait for one that is missing, about; 0: no more than before
-	trip     scheduler.Time // a round trip of the data that comes; 0: not known
-	window   int64          // bytes that may be on their way at present; 0: not known
+	reordered int64          // packets that came out of order since the last one
+	behindGap int64          // bytes that wait for one that is missing, about; 0: no more than before
+	dataRTT   scheduler.Time // a round trip of the data that comes; 0: not known
+	window    int64          // bytes that may be on their way at present; 0: not known
 }
 
 func newRoute(l *Link, cfg *fetch.Config) *route {
@@ -127,12 +127,12 @@ func (r *route) look(s scheduler.StreamID, conn net.Conn) connSample {
 func (c *kernelCount) look(info *link.TCPInfo) connSample {
 	fresh, delivered := int64(info.OutOfOrder-c.reordered), int64(info.BytesReceived-c.delivered)
 	c.reordered, c.delivered = info.OutOfOrder, info.BytesReceived
-	g := connSample{disorder: fresh, trip: scheduler.Time(info.ReceiveRTT), window: info.ReceiveWindow}
+	g := connSample{reordered: fresh, dataRTT: scheduler.Time(info.ReceiveRTT), window: info.ReceiveWindow}
 	if info.DataSegsIn > 0 {
-		c.behind += fresh * int64(info.BytesReceived/uint64(info.DataSegsIn))
+		c.behindGap += fresh * int64(info.BytesReceived/uint64(info.DataSegsIn))
 	}
-	if c.behind = max(0, c.behind-delivered); fresh > 0 {
-		g.behind = c.behind
+	if c.behindGap = max(0, c.behindGap-delivered); fresh > 0 {
+		g.behindGap = c.behindGap
 	}
 	return g
 }

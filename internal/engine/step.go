@@ -129,7 +129,7 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	t.client = o.e.routes[t.link].client(t.stream)
 	o.links[t.link].conns.opened &^= 1 << t.stream
 	o.links[t.link].responses.asked = true
-	t.inVain = t.client.InVain()
+	t.discarded = t.client.InVain()
 	t.turn = t.client.Turn(t.url)
 	t.sent = o.e.now()
 	t.progress = t.sent

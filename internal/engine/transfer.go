@@ -95,8 +95,8 @@ type account struct {
 
 	reported   int64          // bytes that the scheduler knows of
 	reportedAt scheduler.Time // when the last of them came
-	behind     int64          // bytes that wait for one that is missing, as long as it does not know of them
-	inVain     int64          // bytes that came in vain over its connection, that the scheduler knows of
+	behindGap  int64          // bytes that wait for one that is missing, as long as it does not know of them
+	discarded  int64          // bytes that came in vain over its connection, that the scheduler knows of
 	progress   scheduler.Time // when it was last seen to do what it should
 
 	endedBefore int  // requests of its server over its link
