@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -54,7 +55,9 @@ func TestSlowClientsAreGivenUp(t *testing.T) {
 				}
 				_ = client.Close()
 				close(l.conns)
-				_ = <-ended // it was closed
+				if err := <-ended; !errors.Is(err, net.ErrClosed) {
+					t.Error(err)
+				}
 			})
 		})
 	}
