@@ -42,11 +42,12 @@ func (c *Core) fetchHead(out []Action) []Action {
 	if best == NoLink {
 		return out
 	}
-	s := &c.links[best].streams
-	for stream := range StreamID(MaxStreams) {
-		if s.served(stream) && c.links[best].load.queues[stream].requests == 0 {
-			return c.request(best, stream, out)
-		}
+	l, stream := &c.links[best], StreamID(0)
+	for stream < MaxStreams && l.load.queues[stream].requests > 0 {
+		stream++
 	}
-	return out
+	if stream == MaxStreams || !l.streams.served(stream) { // its server answers no more at a time
+		return out
+	}
+	return c.request(best, stream, out)
 }

@@ -79,6 +79,20 @@ func TestTheHeadOfAStreamIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestTheHeadNeedsNoConnectionThatIsRefused: where the server has refused a link's next connection,
+// the head waits for one that is served.
+func TestTheHeadNeedsNoConnectionThatIsRefused(t *testing.T) {
+	r := streamOf(t, 4e6)
+	for id := range r.core.links {
+		r.core.links[id].streams.refuse(1)
+	}
+	for _, a := range r.serve(2*Second, 0, 4e6) {
+		if a.Kind == Start && a.Stream > 0 {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
 // TestAProbeLeavesTheHeadAlone: a banned link is not asked for what a stream's consumer is the
 // next to read.
 func TestAProbeLeavesTheHeadAlone(t *testing.T) {
