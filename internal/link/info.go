@@ -147,7 +147,8 @@ type Info struct {
 	Problems []Problem       `json:"problems"`
 
 	managed  networkmanager.Metered
-	tethered bool // its driver serves phones on a cable only
+	tethered bool    // its driver serves phones on a cable only
+	carried  Metered // of a VPN that is the only way: why what carries it may cost money
 	routers  []router
 	mark     uint32 // that its sockets get; 0: none
 }
