@@ -23,6 +23,31 @@ func someInfos() []Info {
 	}
 }
 
+// TestWhyNoLink: where no link is left, the error says why of each, and of those with the
+// same reason together.
+func TestWhyNoLink(t *testing.T) {
+	dead := func(name, why string) Info {
+		return Info{Name: name, Problems: []Problem{{What: why, Severity: Fatal}}}
+	}
+	for _, c := range []struct {
+		infos []Info
+		want  string
+	}{
+		{nil, "no usable link: no network is connected"},
+		{someInfos()[:1], "no usable link: no network is connected"},
+		{[]Info{dead("wlan0", "it is down")}, "no usable link: wlan0: it is down"},
+		{[]Info{dead("wlan0", "a VPN is up"), dead("rmnet0", "a VPN is up")}, "no usable link: wlan0, rmnet0: a VPN is up"},
+		{
+			[]Info{dead("a", "down"), dead("b", "down"), dead("c", "no address"), dead("d", "down"), dead("e", "odd"), dead("f\x1b", "down")},
+			"no usable link: a, b and 2 more: down; c: no address",
+		},
+	} {
+		if _, _, err := Choose(c.infos, nil); !errors.Is(err, ErrNoLink) || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
 func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		names    []string

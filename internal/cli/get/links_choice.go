@@ -137,6 +137,9 @@ func TellOfCosts(usable []link.Info, rejected []link.Rejected, names []string, w
 		}
 		warn(true, fmt.Sprintf("%s %s left out, as data over %s may cost money: --links all uses %s too, --link %s,metered=no says that it is free",
 			strings.Join(described, " and "), is, it, it, leftOut[0]))
+		if len(usable) == 1 && usable[0].Metered != link.MeteredNo && slices.Contains(names, link.Auto) {
+			warn(true, fmt.Sprintf("%s (%s) is used, as no link is free: data over it may cost money", usable[0].Name, usable[0].Metered))
+		}
 	case len(usable) == 1 && usable[0].Metered != link.MeteredNo && slices.Contains(names, link.Auto):
 		warn(true, fmt.Sprintf("%s (%s) is the only link: data over it may cost money", usable[0].Name, usable[0].Metered))
 	}
