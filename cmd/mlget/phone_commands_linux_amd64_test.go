@@ -204,6 +204,16 @@ func (u phoneUser) commands(t *testing.T) {
 	} {
 		u.run(t, args...).want(t, 0)
 	}
+	// Plans are kept at home, by the phone's days; routes by a gateway take another system.
+	const home = "there is no home directory to keep it in: XDG_STATE_HOME=DIR names one"
+	r := u.run(t, "--link", "wifi,cap=50M/month@17", "-o", "f", page)
+	if u.caller.uid == aShell {
+		r.want(t, 45, home)
+	} else {
+		r.want(t, 0)
+		u.file(t, ".local/state/mlget/plans.json")
+	}
+	u.run(t, "--link", "wlan0,via=10.1.0.1", "-o", "g", page).want(t, 45, "sockets cannot be bound to a device here")
 	address := u.interfaceAddress(t, "wlan0")
 	c := u.caller
 	c.program = c.dir + "/aria2c"

@@ -130,8 +130,12 @@ func choose(infos []Info, names []string) (usable []Info, rejected []Rejected) {
 }
 
 // onlyMetered is the index of the metered link to begin with if there is no other: the one with
-// the default route, else the first. -1: none.
+// the default route, else the first. -1: none. A free link whose plan or hours refuse it now
+// counts as another: it is no reason to spend money on the next.
 func onlyMetered(infos []Info, rejected []Rejected) int {
+	if slices.ContainsFunc(infos, func(i Info) bool { return i.refused && i.Virtual == VirtualNot && i.Metered == MeteredNo }) {
+		return -1
+	}
 	first := -1
 	for _, r := range rejected {
 		at := slices.IndexFunc(infos, func(i Info) bool { return i.Name == r.Name })

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +22,39 @@ func someInfos() []Info {
 		{Name: "eth2"},
 		ok("wg0", VirtualVPN),
 	}
+}
+
+// TestRefusedLinkLeavesMeteredOut: a free link whose hours have not begun, or whose plan is
+// used up, is no reason to use a link that costs money and that nobody has named.
+func TestRefusedLinkLeavesMeteredOut(t *testing.T) {
+	wifi := Info{Name: "wlan0", Bind: BindDevice, Tech: TechWiFi}
+	cellular := Info{Name: "rmnet0", Bind: BindDevice, Tech: TechLTE, Metered: MeteredCellular}
+	for name, c := range map[string]struct {
+		refuse bool
+		names  []string
+		want   string
+	}{
+		"there":            {false, nil, "wlan0"},
+		"refused":          {true, nil, ""},
+		"refused, all":     {true, []string{All}, "rmnet0"},
+		"refused, by name": {true, []string{"wlan0", "rmnet0"}, "rmnet0"},
+	} {
+		infos := []Info{wifi, cellular}
+		if c.refuse {
+			infos[0].Refuse("its hours have not begun", "")
+		}
+		usable, _, err := Choose(infos, c.names)
+		if got := strings.Join(namesOf(usable), " "); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+func namesOf(infos []Info) (names []string) {
+	for _, i := range infos {
+		names = append(names, i.Name)
+	}
+	return names
 }
 
 // TestWhyNoLink: where no link is left, the error says why of each, and of those with the
