@@ -89,12 +89,17 @@ func TestFilterBites(t *testing.T) {
 		{"statx", unix.SYS_STATX, 30},
 		{"pidfd_open", unix.SYS_PIDFD_OPEN, 30},
 		{"pidfd_send_signal", unix.SYS_PIDFD_SEND_SIGNAL, 31},
+		{"userfaultfd", unix.SYS_USERFAULTFD, 31},
+		{"close_range", unix.SYS_CLOSE_RANGE, 33},
+		{"clone3", unix.SYS_CLONE3, 34},
+		{"epoll_pwait2", unix.SYS_EPOLL_PWAIT2, 34},
+		{"mseal", unix.SYS_MSEAL, 99},
 		{"faccessat2", unix.SYS_FACCESSAT2, 99},
 		{"fchmodat2", unix.SYS_FCHMODAT2, 99},
 		{"setuid", unix.SYS_SETUID, 99},
 		{"access", 21, 99}, // no such call on arm64
 	} {
-		for _, sdk := range []int{26, 28, 29, 30, 31, 35} {
+		for _, sdk := range []int{26, 28, 29, 30, 31, 33, 34, 35} {
 			cmd := exec.Command("/proc/self/exe")
 			cmd.Env = append(os.Environ(), fmt.Sprint(asFiltered, "=", sdk, " ", c.call))
 			out, err := cmd.CombinedOutput()
