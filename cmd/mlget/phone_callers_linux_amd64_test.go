@@ -203,7 +203,7 @@ func (p *testPhone) have(t *testing.T, sdk int, networks string) *androidtest.Ne
 		must(t, err)
 		must(t, netlink.AddrAdd(l, addr))
 		must(t, netlink.LinkSetUp(l))
-		netd.VPN, netd.Secured = "tun0", everyone
+		netd.VPN, netd.VPNID, netd.Secured = "tun0", 102, everyone
 	case networks == onlyWiFi:
 		l, err := netlink.LinkByName("rmnet0")
 		must(t, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -17,9 +18,10 @@ import (
 
 	"github.com/mlget/mlget/internal/android/androidtest"
 	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/report"
 )
 
-// asCommands tells the part of TestPhoneCommands that is in the phone's network.
+// asCommands tells a part of a test that it is in a phone's network.
 const asCommands = "MLGET_TEST_PHONE_COMMANDS"
 
 // TestPhoneCommands runs the commands beside a download, and a download's flags that
@@ -31,18 +33,24 @@ func TestPhoneCommands(t *testing.T) {
 	if !manyUsers(t) {
 		t.Skip("it takes root, and the user ids of apps")
 	}
+	onPhones(t, "TestInsidePhoneCommands", fastWiFi, fastLTE)
+}
+
+// onPhones runs a part of a test in the network of a phone, on several releases.
+func onPhones(t *testing.T, part string, links ...string) {
+	t.Helper()
 	for _, sdk := range []int{26, 30, 35} {
 		t.Run(fmt.Sprint("API ", sdk), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			must(t, os.WriteFile(filepath.Join(dir, "body.bin"), phoneBody(), 0o644))
-			l := startLab(t, linklab.Config{Dir: dir, TLS: true}, fastWiFi, fastLTE)
+			l := startLab(t, linklab.Config{Dir: dir, TLS: true}, links...)
 			ctx, cancel := context.WithTimeout(t.Context(), 6*hang)
 			defer cancel()
-			c := l.Command(ctx, "/proc/self/exe", "-test.run=^TestInsidePhoneCommands$", "-test.v")
-			c.Env = append(c.Env, fmt.Sprint(asPhone, "=", sdk), asCommands+"=yes")
+			c := l.Command(ctx, "/proc/self/exe", "-test.run=^"+part+"$", "-test.v")
+			c.Env = append(c.Env, fmt.Sprint(asPhone, "=", sdk), asCommands+"="+part)
 			out, err := c.CombinedOutput()
-			if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInsidePhoneCommands")) {
+			if err != nil || !bytes.Contains(out, []byte("--- PASS: "+part)) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
@@ -56,34 +64,16 @@ func phoneBody() []byte { return bytes.Repeat([]byte("sixteen bytes...\n"), 100e
 func bodyURL() string { return strings.TrimSuffix(os.Getenv("LINKLAB_URL"), "/") + "/body.bin" }
 
 func TestInsidePhoneCommands(t *testing.T) {
-	if os.Getenv(asCommands) == "" {
+	if os.Getenv(asCommands) != t.Name() {
 		t.Skip("part of TestPhoneCommands")
 	}
-	var sdk int
-	if _, err := fmt.Sscan(os.Getenv(asPhone), &sdk); err != nil {
-		t.Fatal(err)
-	}
-	p := makePhone(t, sdk)
-	for _, dir := range []string{termuxHome, phoneFiles, filepath.Dir(termuxBin), "/data/data/com.termux/files/usr/tmp"} {
-		must(t, os.MkdirAll(filepath.Join(p.root, dir), 0o755))
-		must(t, os.Chmod(filepath.Join(p.root, dir), 0o777))
-	}
-	for _, file := range []string{termuxBin, shellBin} {
-		copyFile(t, filepath.Join(p.root, "system/bin/mlget"), filepath.Join(p.root, file), 0o755)
-	}
+	p, sdk := equipPhone(t)
 	for name, c := range callersOf(sdk) {
 		if c.linker {
 			continue // this machine's is no program that a loader takes
 		}
-		policy, ok := androidtest.PolicyOf(androidtest.Domain{Android: androidOf(sdk), Name: c.domain})
-		if !ok {
-			t.Fatalf("the table does not know %s of %s", c.domain, androidOf(sdk))
-		}
-		u := phoneUser{p, c, policy, sdk}
-		if c.uid < 10000 {
-			u.filter = 0
-		}
 		t.Run(name, func(t *testing.T) {
+			u := p.user(t, c, sdk)
 			before := quiet(t)
 			t.Run("commands", u.commands)
 			t.Run("proxy", u.proxy)
@@ -93,6 +83,74 @@ func TestInsidePhoneCommands(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPhoneUnderVPN: an app that Android lets use a VPN and nothing else downloads over
+// it as every other program does, and over nothing else.
+func TestPhoneUnderVPN(t *testing.T) {
+	t.Parallel()
+	if !manyUsers(t) {
+		t.Skip("it takes root, and the user ids of apps")
+	}
+	onPhones(t, "TestInsidePhoneUnderVPN", fastWiFi, fastLTE, "tun0,down=100,rtt=20")
+}
+
+func TestInsidePhoneUnderVPN(t *testing.T) {
+	if os.Getenv(asCommands) != t.Name() {
+		t.Skip("part of TestPhoneUnderVPN")
+	}
+	p, sdk := equipPhone(t)
+	c := callersOf(sdk)["Termux, F-Droid"]
+	c.uid = aSecured
+	u := p.user(t, c, sdk)
+	before := quiet(t)
+	for _, links := range []string{"auto", "tun0", "all"} {
+		r := u.run(t, "--links", links, "--json", "-o", "under-"+links, bodyURL())
+		r.want(t, 0)
+		var rep report.Report
+		must(t, json.Unmarshal([]byte(r.stdout), &rep))
+		if len(rep.Links) != 1 || rep.Links[0].Name != "tun0" || rep.Links[0].Bind != "android-network" {
+			t.Errorf("--links %s: %+v", links, rep.Links)
+		}
+		if !bytes.Equal(u.file(t, "under-"+links), phoneBody()) {
+			t.Errorf("--links %s: the file is not what the server has", links)
+		}
+	}
+	u.run(t, "--links", "wlan0", bodyURL()).want(t, 45, "a VPN is up")
+	if n := sent(t).since(before); n["wlan0"]+n["rmnet0"] > 0 {
+		t.Errorf("packets went out past the VPN: %v", n)
+	}
+}
+
+// equipPhone makes a phone with the program where its users have it.
+func equipPhone(t *testing.T) (p *testPhone, sdk int) {
+	t.Helper()
+	if _, err := fmt.Sscan(os.Getenv(asPhone), &sdk); err != nil {
+		t.Fatal(err)
+	}
+	p = makePhone(t, sdk)
+	for _, dir := range []string{termuxHome, phoneFiles, filepath.Dir(termuxBin), "/data/data/com.termux/files/usr/tmp"} {
+		must(t, os.MkdirAll(filepath.Join(p.root, dir), 0o755))
+		must(t, os.Chmod(filepath.Join(p.root, dir), 0o777))
+	}
+	for _, file := range []string{termuxBin, shellBin} {
+		copyFile(t, filepath.Join(p.root, "system/bin/mlget"), filepath.Join(p.root, file), 0o755)
+	}
+	return p, sdk
+}
+
+// user is a caller as somebody who types commands.
+func (p *testPhone) user(t *testing.T, c phoneCaller, sdk int) phoneUser {
+	t.Helper()
+	policy, ok := androidtest.PolicyOf(androidtest.Domain{Android: androidOf(sdk), Name: c.domain})
+	if !ok {
+		t.Fatalf("the table does not know %s of %s", c.domain, androidOf(sdk))
+	}
+	u := phoneUser{p, c, policy, sdk}
+	if c.uid < 10000 {
+		u.filter = 0
+	}
+	return u
 }
 
 // phoneUser is somebody who types commands on the phone.
@@ -146,6 +204,16 @@ func (u phoneUser) commands(t *testing.T) {
 	} {
 		u.run(t, args...).want(t, 0)
 	}
+	// Plans are kept at home, by the phone's days; routes by a gateway take another system.
+	const home = "there is no home directory to keep it in: XDG_STATE_HOME=DIR names one"
+	r := u.run(t, "--link", "wifi,cap=50M/month@17", "-o", "f", page)
+	if u.caller.uid == aShell {
+		r.want(t, 45, home)
+	} else {
+		r.want(t, 0)
+		u.file(t, ".local/state/mlget/plans.json")
+	}
+	u.run(t, "--link", "wlan0,via=10.1.0.1", "-o", "g", page).want(t, 45, "sockets cannot be bound to a device here")
 	address := u.interfaceAddress(t, "wlan0")
 	c := u.caller
 	c.program = c.dir + "/aria2c"

@@ -177,6 +177,9 @@ func makePhone(t *testing.T, sdk int) *testPhone {
 		Secured: []uint32{aSecured},
 		Group:   androidtest.Inet,
 	}
+	if _, err := netlink.LinkByName("tun0"); err == nil { // a laboratory's link plays the VPN's
+		p.netd.VPN, p.netd.VPNID = "tun0", 102
+	}
 	must(t, androidtest.Shape(p.netd, []androidtest.Interface{
 		{Name: "wlan0", Network: p.netd.Networks[0]}, {Name: "rmnet0", Network: p.netd.Networks[1]},
 	}))

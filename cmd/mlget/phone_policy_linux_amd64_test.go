@@ -55,8 +55,9 @@ func TestPhoneProgram(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	asked := buildAsked(t)
 	for _, sdk := range []int{26, 33, 35} {
-		for name, files := range map[string]string{"x86_64": "", "android-arm64": strings.Join([]string{program, qemu, loader}, " ")} {
+		for name, files := range map[string]string{"x86_64": "", "android-arm64": strings.Join([]string{program, qemu, loader, asked}, " ")} {
 			t.Run(fmt.Sprintf("API %d, %s", sdk, name), func(t *testing.T) {
 				t.Parallel()
 				l := startLab(t, linklab.Config{Size: 20e6, TLS: true}, fastWiFi, fastLTE)
@@ -88,12 +89,17 @@ func TestFilterBites(t *testing.T) {
 		{"statx", unix.SYS_STATX, 30},
 		{"pidfd_open", unix.SYS_PIDFD_OPEN, 30},
 		{"pidfd_send_signal", unix.SYS_PIDFD_SEND_SIGNAL, 31},
+		{"userfaultfd", unix.SYS_USERFAULTFD, 31},
+		{"close_range", unix.SYS_CLOSE_RANGE, 33},
+		{"clone3", unix.SYS_CLONE3, 34},
+		{"epoll_pwait2", unix.SYS_EPOLL_PWAIT2, 34},
+		{"mseal", unix.SYS_MSEAL, 99},
 		{"faccessat2", unix.SYS_FACCESSAT2, 99},
 		{"fchmodat2", unix.SYS_FCHMODAT2, 99},
 		{"setuid", unix.SYS_SETUID, 99},
 		{"access", 21, 99}, // no such call on arm64
 	} {
-		for _, sdk := range []int{26, 28, 29, 30, 31, 35} {
+		for _, sdk := range []int{26, 28, 29, 30, 31, 33, 34, 35} {
 			cmd := exec.Command("/proc/self/exe")
 			cmd.Env = append(os.Environ(), fmt.Sprint(asFiltered, "=", sdk, " ", c.call))
 			out, err := cmd.CombinedOutput()
@@ -107,6 +113,37 @@ func TestFilterBites(t *testing.T) {
 // androidOf is the release whose policy stands for an API level's.
 func androidOf(sdk int) string {
 	return map[int]string{26: "8.1", 27: "8.1", 28: "9", 30: "11", 33: "13", 34: "13", 35: "15"}[sdk]
+}
+
+// buildAsked builds what plays the programs of Android's that mlget asks: getprop, which
+// says that it is in India, and date.
+func buildAsked(t *testing.T) string {
+	t.Helper()
+	const source = `package main
+
+import "os"
+
+func main() {
+	println := func(s string) { os.Stdout.WriteString(s + "\n") }
+	switch os.Args[len(os.Args)-1] {
+	case "persist.sys.timezone":
+		println("Asia/Kolkata")
+	case "+%z":
+		println("+0530")
+	case "ro.build.version.release":
+		println("13")
+	}
+}
+`
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o644))
+	program := filepath.Join(dir, "asked")
+	build := exec.Command("go", "build", "-o", program, filepath.Join(dir, "main.go"))
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
 }
 
 // phoneCaller is somebody who runs mlget on a phone.
@@ -155,6 +192,8 @@ func TestInsidePhoneProgram(t *testing.T) {
 		copyFile(t, f[1], filepath.Join(p.root, emulator), 0o755)
 		copyFile(t, f[2], filepath.Join(p.root, linker), 0o755)
 		must(t, os.Symlink(linker, filepath.Join(p.root, "system/bin/linker64")))
+		copyFile(t, f[3], filepath.Join(p.root, "system/bin/getprop"), 0o755)
+		copyFile(t, f[3], filepath.Join(p.root, "system/bin/date"), 0o755)
 	}
 	for _, file := range []string{termuxBin, shellBin} {
 		must(t, os.MkdirAll(filepath.Join(p.root, filepath.Dir(file)), 0o755))
@@ -201,9 +240,13 @@ func TestInsidePhoneProgram(t *testing.T) {
 			}
 			must(t, os.Remove(filepath.Join(p.root, out)))
 			bound := map[bool]string{false: "android-network", true: "device"}[emulated]
+			doctor := []string{"on Android:   true", "folder:       writable", bound}
+			if emulated { // the other one starts no programs
+				doctor = append(doctor, "Android:      13", "time zone:    330 minutes from UTC")
+			}
 			for args, want := range map[string][]string{
 				"links":   {"wlan0", "rmnet0", bound},
-				"doctor":  {"on Android:   true", "folder:       writable", bound},
+				"doctor":  doctor,
 				"version": {"mlget 0."},
 			} {
 				r := run(args)

@@ -87,6 +87,22 @@ func Networks(rules []Rule) []Network {
 	return found
 }
 
+// VPN finds the network of the VPN whose routes netd keeps in a table. Its number is in the
+// rule for the system's own programs, which alone choose it by their permission
+// (RouteController.cpp, modifyVpnSystemPermissionRule): those that are under the VPN need no
+// rule, but may choose it too (NetworkController::checkUserNetworkAccess, appliesToUser).
+func VPN(rules []Rule, table uint32) (n Network, ok bool) {
+	for _, r := range rules {
+		const system = markPermission
+		netID := r.Mark & markNetID
+		if r.ToTable && !r.UIDs && r.OIF == "" && r.Table == table && netID >= firstNetID &&
+			r.Mask&(markNetID|system) == markNetID|system && r.Mark&system == system && r.Mask&markExplicit == 0 {
+			return Network{NetID: netID, Index: IndexOf(table), Interface: interfaceOf(rules, table)}, true
+		}
+	}
+	return Network{}, false
+}
+
 // IndexOf is the index of the interface whose routes netd keeps in a table; 0: it is
 // no such table. Those beyond hold the local routes of an interface.
 func IndexOf(table uint32) int {

@@ -26,6 +26,29 @@ func TestHere(t *testing.T) {
 	}
 }
 
+// TestVPN: the number of a VPN's network is in the rule for the system's programs; a rule
+// that lets a VPN's packets fall through to the network below leads to another table.
+func TestVPN(t *testing.T) {
+	rules := []android.Rule{
+		{Mark: 0x10064, Mask: 0x1ffff, Table: 1021, ToTable: true},                          // Wi-Fi, chosen
+		{Mark: 0x66, Mask: 0xffff, Table: 1021, ToTable: true},                              // falling through
+		{Mark: 0, Mask: 0x20000, Table: 1030, ToTable: true, UIDs: true},                    // who is under the VPN
+		{Mark: 0x10067, Mask: 0x1ffff, Table: 1030, ToTable: true, UIDs: true},              // root's
+		{Mark: 0xc0065, Mask: 0xcffff, Table: 1031, ToTable: true},                          // another VPN
+		{Mark: 0xc0066, Mask: 0xcffff, Table: 1030, ToTable: true},                          // the system's
+		{OIF: "tun0", Table: 1030, ToTable: true, Mark: 0xc0068, Mask: 0xcffff, UIDs: true}, // of a device
+	}
+	if n, ok := android.VPN(rules, 1030); !ok || n != (android.Network{NetID: 0x66, Index: 30, Interface: "tun0"}) {
+		t.Errorf("%+v, %v", n, ok)
+	}
+	if n, ok := android.VPN(rules, 1021); ok {
+		t.Errorf("Wi-Fi is a VPN: %+v", n)
+	}
+	if n, ok := android.VPN(nil, 1030); ok {
+		t.Errorf("without rules: %+v", n)
+	}
+}
+
 // Rules as `ip rule` shows them on phones, of one address family.
 func TestNetworks(t *testing.T) {
 	to := func(mark, mask, table uint32) android.Rule {

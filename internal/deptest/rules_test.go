@@ -172,7 +172,7 @@ func rules() map[string]rule {
 		"internal/cli/daemon": {imports: "internal/aria2rpc internal/cli/aria2c internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/daemon internal/energy internal/engine" +
 			" internal/event internal/metrics internal/modelled internal/power internal/progress internal/store internal/term internal/units github.com/spf13/cobra github.com/spf13/pflag pkg/scheduler golang.org/x/net golang.org/x/time", tests: "internal/aria2rpc/aria2test"},
 		"internal/cli/doctor": {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/links internal/cli/measure internal/cli/program internal/launch internal/link" +
-			" internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
+			" internal/plan internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
 		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
 		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies internal/curldate" +

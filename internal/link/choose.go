@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mlget/mlget/internal/term"
 )
@@ -44,10 +45,34 @@ func Choose(infos []Info, names []string) ([]Info, []Rejected, error) {
 	if len(usable) > 0 {
 		return usable, rejected, nil
 	}
-	if len(rejected) == 1 {
-		return nil, rejected, fmt.Errorf("%w: %s: %s", ErrNoLink, term.Printable(rejected[0].Name), rejected[0].Why)
+	return nil, rejected, fmt.Errorf("%w: %s", ErrNoLink, whyNone(rejected))
+}
+
+// whyNone says why each of the links was left out, in few words: those with the same reason
+// together.
+func whyNone(rejected []Rejected) string {
+	if len(rejected) == 0 {
+		return "no network is connected"
 	}
-	return nil, rejected, ErrNoLink
+	var reasons []string
+	named := make(map[string][]string) // by reason
+	for _, r := range rejected {
+		if named[r.Why] == nil {
+			reasons = append(reasons, r.Why)
+		}
+		named[r.Why] = append(named[r.Why], term.Printable(r.Name))
+	}
+	const most = 2 // reasons, and names for each, in one line
+	parts := make([]string, 0, most)
+	for _, why := range reasons[:min(most, len(reasons))] {
+		names := named[why]
+		text := strings.Join(names[:min(most, len(names))], ", ")
+		if more := len(names) - most; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, text+": "+why)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Choosable picks the links that may take part in a download that has begun: as Choose, except
@@ -105,8 +130,12 @@ func choose(infos []Info, names []string) (usable []Info, rejected []Rejected) {
 }
 
 // onlyMetered is the index of the metered link to begin with if there is no other: the one with
-// the default route, else the first. -1: none.
+// the default route, else the first. -1: none. A free link whose plan or hours refuse it now
+// counts as another: it is no reason to spend money on the next.
 func onlyMetered(infos []Info, rejected []Rejected) int {
+	if slices.ContainsFunc(infos, func(i Info) bool { return i.refused && i.Virtual == VirtualNot && i.Metered == MeteredNo }) {
+		return -1
+	}
 	first := -1
 	for _, r := range rejected {
 		at := slices.IndexFunc(infos, func(i Info) bool { return i.Name == r.Name })

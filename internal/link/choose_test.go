@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -20,6 +21,64 @@ func someInfos() []Info {
 		ok("eth1", VirtualNot, Problem{What: "a note", Severity: Note}, Problem{What: "down", Severity: Fatal}),
 		{Name: "eth2"},
 		ok("wg0", VirtualVPN),
+	}
+}
+
+// TestRefusedLinkLeavesMeteredOut: a free link whose hours have not begun, or whose plan is
+// used up, is no reason to use a link that costs money and that nobody has named.
+func TestRefusedLinkLeavesMeteredOut(t *testing.T) {
+	wifi := Info{Name: "wlan0", Bind: BindDevice, Tech: TechWiFi}
+	cellular := Info{Name: "rmnet0", Bind: BindDevice, Tech: TechLTE, Metered: MeteredCellular}
+	for name, c := range map[string]struct {
+		refuse bool
+		names  []string
+		want   string
+	}{
+		"there":            {false, nil, "wlan0"},
+		"refused":          {true, nil, ""},
+		"refused, all":     {true, []string{All}, "rmnet0"},
+		"refused, by name": {true, []string{"wlan0", "rmnet0"}, "rmnet0"},
+	} {
+		infos := []Info{wifi, cellular}
+		if c.refuse {
+			infos[0].Refuse("its hours have not begun", "")
+		}
+		usable, _, err := Choose(infos, c.names)
+		if got := strings.Join(namesOf(usable), " "); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+func namesOf(infos []Info) (names []string) {
+	for _, i := range infos {
+		names = append(names, i.Name)
+	}
+	return names
+}
+
+// TestWhyNoLink: where no link is left, the error says why of each, and of those with the
+// same reason together.
+func TestWhyNoLink(t *testing.T) {
+	dead := func(name, why string) Info {
+		return Info{Name: name, Problems: []Problem{{What: why, Severity: Fatal}}}
+	}
+	for _, c := range []struct {
+		infos []Info
+		want  string
+	}{
+		{nil, "no usable link: no network is connected"},
+		{someInfos()[:1], "no usable link: no network is connected"},
+		{[]Info{dead("wlan0", "it is down")}, "no usable link: wlan0: it is down"},
+		{[]Info{dead("wlan0", "a VPN is up"), dead("rmnet0", "a VPN is up")}, "no usable link: wlan0, rmnet0: a VPN is up"},
+		{
+			[]Info{dead("a", "down"), dead("b", "down"), dead("c", "no address"), dead("d", "down"), dead("e", "odd"), dead("f\x1b", "down")},
+			"no usable link: a, b and 2 more: down; c: no address",
+		},
+	} {
+		if _, _, err := Choose(c.infos, nil); !errors.Is(err, ErrNoLink) || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
 	}
 }
 

@@ -147,7 +147,9 @@ type Info struct {
 	Problems []Problem       `json:"problems"`
 
 	managed  networkmanager.Metered
-	tethered bool // its driver serves phones on a cable only
+	tethered bool    // its driver serves phones on a cable only
+	refused  bool    // by its user: a plan, hours
+	carried  Metered // of a VPN that is the only way: why what carries it may cost money
 	routers  []router
 	mark     uint32 // that its sockets get; 0: none
 }
@@ -183,8 +185,11 @@ func (i Info) worst(s Severity) *Problem {
 	return nil
 }
 
-// Refuse says that the link is not to be used, why, and how to change that.
-func (i *Info) Refuse(why, fix string) { i.problem(Fatal, why, fix) }
+// Refuse says that its user does not want the link used now, why, and how to change that.
+func (i *Info) Refuse(why, fix string) {
+	i.refused = true
+	i.problem(Fatal, why, fix)
+}
 
 func (i *Info) problem(s Severity, what, fix string) {
 	i.Problems = append(i.Problems, Problem{What: what, Fix: fix, Severity: s})

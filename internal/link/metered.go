@@ -47,6 +47,8 @@ func meteredKind(i *Info) Metered {
 	switch {
 	case i.Virtual != VirtualNot && i.Virtual != VirtualCLAT:
 		return MeteredNo // its bytes are those of another link
+	case i.carried != MeteredNo:
+		return i.carried
 	case slices.Contains(kinds("cellular"), i.Tech):
 		return MeteredCellular
 	case i.tethered, tetheringName(i.Name):

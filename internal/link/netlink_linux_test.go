@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/android"
 )
 
 // attr builds a netlink attribute, padding included.
@@ -216,7 +218,7 @@ func FuzzNetlink(f *testing.F) {
 			}
 		}
 		check()
-		snap.phone = &phone{networks: snap.fib.androidNetworks(), access: map[uint32]access{}, uid: 10123}
+		snap.phone = &phone{networks: android.Networks(snap.fib.androidRules()), access: map[uint32]access{}, uid: 10123}
 		for _, n := range snap.phone.networks {
 			snap.phone.access[n.NetID] = access{mark: n.NetID | 0x10000}
 		}

@@ -27,6 +27,7 @@ type phone struct {
 	resolver string // path of its socket
 	noNames  error  // why the resolver cannot be asked; nil: it can
 	vpn      string // the VPN that this user's data goes through where it chooses no network; "": none
+	vpnID    uint32 // its network; 0: not known
 }
 
 // access is the result of asking netd for a network.
@@ -35,8 +36,8 @@ type access struct {
 	err  error
 }
 
-// androidNetworks finds Android's networks in the routing rules.
-func (f *fib) androidNetworks() []android.Network {
+// androidRules are the routing rules as package android reads them.
+func (f *fib) androidRules() []android.Rule {
 	rules := make([]android.Rule, 0, len(f.rules))
 	for _, r := range f.rules {
 		rules = append(rules, android.Rule{
@@ -44,18 +45,24 @@ func (f *fib) androidNetworks() []android.Network {
 			UIDs: r.uids != [2]uint32{0, 1<<32 - 1}, ToTable: r.action == unix.FR_ACT_TO_TBL,
 		})
 	}
-	return android.Networks(rules)
+	return rules
 }
 
 // askPhone asks netd about each network in the routing rules. It sends nothing.
 func (s System) askPhone(ctx context.Context, snap *snapshot) *phone {
-	f := snap.fib
+	rules := snap.fib.androidRules()
 	p := &phone{
-		networks: f.androidNetworks(),
+		networks: android.Networks(rules),
 		access:   make(map[uint32]access),
-		uid:      f.uid,
-		vpn:      vpnOf(snap),
+		uid:      snap.fib.uid,
 		resolver: android.ResolverPath(s.Root),
+	}
+	var table uint32
+	if p.vpn, table = vpnOf(snap); p.vpn != "" {
+		if n, ok := android.VPN(rules, table); ok {
+			n.Interface = p.vpn
+			p.vpnID, p.networks = n.NetID, append(p.networks, n)
+		}
 	}
 	if s.memory != nil {
 		p.netd = s.memory.netd
@@ -74,7 +81,7 @@ func (s System) askPhone(ctx context.Context, snap *snapshot) *phone {
 
 // vpnOf finds the VPN that is up for the user of this process: netd's rules for
 // VPNs are for ranges of users, and lead to its interface's table.
-func vpnOf(snap *snapshot) string {
+func vpnOf(snap *snapshot) (name string, table uint32) {
 	for _, r := range snap.fib.rules {
 		if r.uids == [2]uint32{0, 1<<32 - 1} || snap.fib.uid < r.uids[0] || snap.fib.uid > r.uids[1] || r.action != unix.FR_ACT_TO_TBL {
 			continue
@@ -84,10 +91,42 @@ func vpnOf(snap *snapshot) string {
 			continue
 		}
 		if l := snap.links[at]; classify(l.name, l.kind, false) == VirtualVPN && l.flags&unix.IFF_UP != 0 {
-			return l.name
+			return l.name, r.table
 		}
 	}
-	return ""
+	return "", 0
+}
+
+// onlyVPN says whether Android lets this user use the VPN and nothing else: then it is
+// the way of all that the user sends, as of other apps' data.
+func (p *phone) onlyVPN() bool {
+	held := false
+	for id, a := range p.access {
+		var refused *android.Refusal
+		switch {
+		case id == p.vpnID:
+		case a.err == nil:
+			return false
+		case errors.As(a.err, &refused) && refused.VPN():
+			held = true
+		}
+	}
+	return held
+}
+
+// meteredUnderVPN says whether what carries the VPN may cost money. Android carries it by
+// the network that needs no permission: with Wi-Fi, cellular is up for those that have one.
+func (p *phone) meteredUnderVPN(snap *snapshot) Metered {
+	for _, n := range p.networks {
+		at := slices.IndexFunc(snap.links, func(l linkMsg) bool { return l.name == n.Interface || n.Interface == "" && l.index == n.Index })
+		if n.NetID == p.vpnID || n.Permission != android.PermissionNone || at < 0 {
+			continue
+		}
+		if l := snap.links[at]; l.flags&unix.IFF_UP != 0 && !slices.Contains(kinds("cellular"), guessTech(l.name)) {
+			return MeteredNo
+		}
+	}
+	return MeteredCellular
 }
 
 // checkVPN warns of a link that leads past a VPN.
@@ -153,6 +192,9 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 		return
 	}
 	i.Bind = BindNetwork
+	if n.NetID == p.vpnID && p.onlyVPN() {
+		i.Virtual, i.carried = VirtualNot, p.meteredUnderVPN(snap)
+	}
 	i.Default4 = len(snap.fib.lookup(flow{family: unix.AF_INET, mark: granted.mark})) > 0
 	i.Default6 = len(snap.fib.lookup(flow{family: unix.AF_INET6, mark: granted.mark})) > 0
 	if !running {

@@ -75,6 +75,11 @@ func (p *testPhone) as(t *testing.T, uid uint32) []Info {
 	snap, err := takeSnapshot(t.Context())
 	must(t, err)
 	snap.fib.uid = uid
+	for k := range snap.links {
+		if snap.links[k].name == "tun0" { // that a veth plays
+			snap.links[k].kind = "tun"
+		}
+	}
 	snap.phone = p.askPhone(t.Context(), snap)
 	return p.inspect(snap, tryBind)
 }
@@ -396,5 +401,47 @@ func TestPhoneVPN(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestPhoneUnderVPN: whoever Android lets use a VPN and nothing else downloads over the
+// VPN, by itself, as every other program does. With Wi-Fi gone it costs money.
+func TestPhoneUnderVPN(t *testing.T) {
+	t.Parallel()
+	for _, sdk := range []int{26, 30, 32, 35} {
+		t.Run(strconv.Itoa(sdk), func(t *testing.T) {
+			t.Parallel()
+			if !ownNamespace(t) {
+				return
+			}
+			vpn := newProvider(t, "tun0", 3)
+			setRPFilter(t, "tun0", "0")
+			vpn.route(t, 0, 300)
+			vpn.route6(t, 300)
+			netd := &androidtest.Netd{
+				SDK: sdk, Users: map[uint32]android.Permission{0: android.PermissionNone}, Networks: make([]androidtest.Network, 2),
+				VPN: "tun0", VPNID: 102, Secured: []uint32{0},
+			}
+			p := newPhone(t, netd, "wlan0", "rmnet0")
+			p.serve(t)
+			infos := Apply(p.as(t, 0), nil) // the rules of users are the kernel's, whose user is 0
+			usable, _, err := Choose(infos, nil)
+			if err != nil || len(usable) != 1 || usable[0].Name != "tun0" || usable[0].Bind != BindNetwork || usable[0].Metered != MeteredNo {
+				t.Fatalf("%+v, %v", usable, err)
+			}
+			l := New(usable[0], Spec{}, Options{ConnectTimeout: patience(true)})
+			for _, host := range []string{labHost, labHost6, labName} {
+				if who, err := answer(t.Context(), l, net.JoinHostPort(host, labPort)); err != nil || who != "tun0" {
+					t.Errorf("%s: %q answers, %v", host, who, err)
+				}
+			}
+			wifi, err := netlink.LinkByName("wlan0")
+			must(t, err)
+			must(t, netlink.LinkSetDown(wifi))
+			infos = Apply(p.as(t, 0), nil)
+			if i := named(t, infos, "tun0"); i.Metered != MeteredCellular || len(Choosable(infos, nil)) != 0 {
+				t.Errorf("without Wi-Fi: %+v, %+v", i, Choosable(infos, nil))
+			}
+		})
 	}
 }

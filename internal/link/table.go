@@ -29,7 +29,15 @@ func WriteTable(w io.Writer, infos []Info) error {
 		head = append(head, "NETID", "NEEDS")
 	}
 	row(head...)
-	for _, i := range infos {
+	var down []string // phones have a score of interfaces that nothing uses
+	shown := slices.DeleteFunc(slices.Clone(infos), func(i Info) bool {
+		idle := phone && !i.Up && len(i.Addrs) == 0
+		if idle {
+			down = append(down, term.Printable(i.Name))
+		}
+		return idle
+	})
+	for _, i := range shown {
 		cells := []string{
 			term.Printable(i.Name), i.state(), dash(string(i.Tech)), dash(string(i.Metered)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns(),
 		}
@@ -44,35 +52,60 @@ func WriteTable(w io.Writer, infos []Info) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	waysOf := make(map[string]string) // the link below which ways out stand already
-	for _, i := range infos {
-		if i.leadsNowhere() {
-			continue // no command would make it serve
-		}
-		for k, p := range i.Problems {
-			if k == 0 {
-				b.WriteByte('\n')
-			}
-			fmt.Fprintf(&b, "%s: %s: %s\n", term.Printable(i.Name), p.Severity.word(), p.What)
-			if p.Fix != "" {
-				fmt.Fprintf(&b, "    %s\n", p.Fix)
-			}
-			ways := strings.Join(p.Ways, "\n    ")
-			switch first, told := waysOf[ways]; {
-			case ways == "":
-			case told:
-				fmt.Fprintf(&b, "    as for %s\n", term.Printable(first))
-			default:
-				waysOf[ways] = i.Name
-				fmt.Fprintf(&b, "    %s\n", ways)
-			}
-		}
+	writeProblems(&b, shown)
+	if len(down) > 0 {
+		b.WriteString("\nDown: " + strings.Join(down, ", ") + "\n")
 	}
 	if slices.ContainsFunc(infos, func(i Info) bool { return i.Metered != MeteredNo }) {
 		b.WriteString("\n" + meteredNote)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// writeProblems writes what is wrong with links: of those with the same problems once.
+func writeProblems(b *bytes.Buffer, infos []Info) {
+	var groups [][]Info
+	for _, i := range infos {
+		if i.leadsNowhere() || len(i.Problems) == 0 {
+			continue // no command would make it serve, or need to
+		}
+		at := slices.IndexFunc(groups, func(g []Info) bool { return slices.EqualFunc(g[0].Problems, i.Problems, Problem.equal) })
+		if at < 0 {
+			groups = append(groups, []Info{i})
+			continue
+		}
+		groups[at] = append(groups[at], i)
+	}
+	waysOf := make(map[string]string) // the links below which ways out stand already
+	for _, g := range groups {
+		b.WriteByte('\n')
+		names := make([]string, 0, len(g))
+		for _, i := range g {
+			names = append(names, term.Printable(i.Name))
+		}
+		who := strings.Join(names, ", ")
+		for _, p := range g[0].Problems {
+			fmt.Fprintf(b, "%s: %s: %s\n", who, p.Severity.word(), p.What)
+			if p.Fix != "" {
+				fmt.Fprintf(b, "    %s\n", p.Fix)
+			}
+			ways := strings.Join(p.Ways, "\n    ")
+			switch first, told := waysOf[ways]; {
+			case ways == "":
+			case told:
+				fmt.Fprintf(b, "    as for %s\n", first)
+			default:
+				waysOf[ways] = who
+				fmt.Fprintf(b, "    %s\n", ways)
+			}
+		}
+	}
+}
+
+// equal says whether two problems are told in the same words.
+func (p Problem) equal(other Problem) bool {
+	return p.What == other.What && p.Severity == other.Severity && p.Fix == other.Fix && slices.Equal(p.Ways, other.Ways)
 }
 
 // word is the severity as shown to the user.

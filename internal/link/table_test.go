@@ -91,24 +91,33 @@ func TestTableOfPhone(t *testing.T) {
 		},
 		Problems: []Problem{{What: "refused", Severity: Fatal, Ways: []string{"one", "two", "three"}}},
 	}
-	second := cellular
-	second.Name = "rmnet1"
+	second, third := cellular, cellular
+	second.Name, third.Name = "rmnet1", "rmnet2"
+	second.Problems = []Problem{{What: "refused for now", Severity: Fatal, Ways: cellular.Problems[0].Ways}}
 	var b strings.Builder
-	if err := WriteTable(&b, []Info{{Name: "lo", Up: true, Carrier: true}, cellular, second}); err != nil {
+	if err := WriteTable(&b, []Info{
+		{Name: "lo", Up: true, Carrier: true},
+		{Name: "dummy0", Virtual: VirtualDummy, Problems: []Problem{{What: "it is down", Severity: Fatal}}},
+		cellular, second, third,
+		{Name: "rmnet3", Tech: TechLTE, Problems: []Problem{{What: "it is down", Severity: Fatal}}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	want := `LINK    STATE     TECH METERED ADDRESS                                   DEFAULT  BIND  DNS  NETID  NEEDS
 lo      unusable  -    - -                                         -        -     -    -      -
 rmnet0  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
 rmnet1  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
+rmnet2  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
 
-rmnet0: unusable: refused
+rmnet0, rmnet2: unusable: refused
     one
     two
     three
 
-rmnet1: unusable: refused
-    as for rmnet0
+rmnet1: unusable: refused for now
+    as for rmnet0, rmnet2
+
+Down: dummy0, rmnet3
 
 Data over metered links may cost money: --links auto leaves them out unless there is no other link,
 --links all uses them, and --link NAME,metered=no says that one is free.

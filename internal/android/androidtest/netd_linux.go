@@ -43,6 +43,8 @@ type Netd struct {
 	NoAnswer map[uint32]int
 	// VPN is the interface of that VPN; "": its users have no way at all.
 	VPN string
+	// VPNID is its network, which those under it may choose; 0: none that can be chosen.
+	VPNID uint32
 	// Group owns both sockets beside root, with mode 0660: Android's inet (3003), in
 	// which every app with the permission INTERNET is, and the shell. 0 is root's own.
 	Group int
@@ -163,6 +165,9 @@ func (n *Netd) network(netID uint32) *Network {
 			return &n.Networks[i]
 		}
 	}
+	if n.VPNID != 0 && netID == n.VPNID {
+		return &Network{NetID: netID, DNS: n.Networks[0].DNS, Names: n.Networks[0].Names}
+	}
 	return nil
 }
 
@@ -175,6 +180,11 @@ func (n *Netd) access(uid, netID uint32) unix.Errno {
 		return unix.ENONET
 	case has == android.PermissionSystem:
 		return 0
+	case n.VPNID != 0 && netID == n.VPNID:
+		if slices.Contains(n.Secured, uid) || slices.Contains(n.Bypassing, uid) {
+			return 0
+		}
+		return unix.EPERM
 	case slices.Contains(n.Secured, uid):
 		return unix.EPERM
 	case slices.Contains(network.Users, uid), has&network.Permission == network.Permission:

@@ -7,6 +7,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/android"
 )
 
 // Interface is an interface of a network.
@@ -142,6 +144,14 @@ func (n *Netd) rules(family int, interfaces []Interface) []*netlink.Rule {
 	if l, err := netlink.LinkByName(n.VPN); n.VPN != "" && err == nil {
 		// Not what is protected, or has chosen a network: of a secure VPN, only the first.
 		table := tableOf(l.Attrs().Index)
+		if n.VPNID != 0 { // modifyVpnSystemPermissionRule
+			system := uint32(android.PermissionSystem) << 18
+			priority := p.secureVPN
+			if len(n.Secured) == 0 {
+				priority = p.bypassableVPN
+			}
+			add(priority, func(r *netlink.Rule) { r.Table = table; marked(r, n.VPNID|system, 0xffff|system) })
+		}
 		for _, uid := range n.Secured {
 			add(p.secureVPN, func(r *netlink.Rule) {
 				r.Table, r.IifName, r.UIDRange = table, "lo", netlink.NewRuleUIDRange(uid, uid)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/measure"
 	"github.com/mlget/mlget/internal/cli/program"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/plan"
 	"github.com/mlget/mlget/internal/term"
 )
 
@@ -61,8 +61,9 @@ func examine(ctx context.Context) []byte {
 		say(f.name, "%s", f.value)
 	}
 	say("processors", "%d", runtime.NumCPU())
-	_, offset := time.Now().Zone()
-	say("time zone", "%d minutes from UTC", offset/60)
+	zone, err := plan.Zone(ctx)
+	_, offset := plan.Now(zone).Zone()
+	say("time zone", "%d minutes from UTC%s", offset/60, map[bool]string{true: " (" + plan.ErrZone.Error() + ")"}[err != nil])
 	for _, name := range []string{"http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if os.Getenv(name) != "" || os.Getenv(strings.ToUpper(name)) != "" {
 			say(name, "set") // its value may hold a password

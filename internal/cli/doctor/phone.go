@@ -59,7 +59,11 @@ func advice(level, uid int, termux bool) (facts []fact) {
 	say := func(name, text string) { facts = append(facts, fact{name, text}) }
 	at := func(least int) bool { return level == 0 || level >= least }
 	if uid < firstApp {
-		say("cellular", "this user may use it beside Wi-Fi")
+		beside := "this user may use it beside Wi-Fi"
+		if uid != 0 { // who passes every VPN
+			beside += ", unless a VPN is up"
+		}
+		say("cellular", beside)
 	} else {
 		ways := "root"
 		if at(android11) {
@@ -79,7 +83,7 @@ func advice(level, uid int, termux bool) (facts []fact) {
 		case at(android14) && level != 0:
 			say("signal 9", "Android ends programs of apps in the background: developer options, Disable child process restrictions")
 		case at(android12L):
-			say("signal 9", "Android ends programs of apps in the background: adb shell settings put global settings_enable_monitor_phantom_procs false")
+			say("signal 9", "Android ends programs of apps in the background: adb shell settings put global settings_enable_monitor_phantom_procs false (true undoes it)")
 		default:
 			say("signal 9", "Android ends programs of apps in the background; this release has no setting against it: keep Termux in front")
 		}

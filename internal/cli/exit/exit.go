@@ -179,11 +179,17 @@ func StreamHint(code int, hint string) string {
 	return hint
 }
 
+// hintSocket is for /dev/stdout where it is a socket, as adb shell's is without a terminal:
+// it can be written to, but not opened by its name.
+const hintSocket = "- writes to standard output"
+
 // fileHint is a hint for a file that is not a download's.
 func fileHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "is the path right?"
+	case errors.Is(err, syscall.ENXIO):
+		return hintSocket
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "choose another file, or change its permissions"
 	}
@@ -196,6 +202,8 @@ func diskHint(err error) string {
 		return "free some space; the same command goes on with what could be saved"
 	case errors.Is(err, syscall.EFBIG):
 		return "the file system takes no file that large (FAT: 4 GiB); -P DIR saves in another directory"
+	case errors.Is(err, syscall.ENXIO):
+		return hintSocket
 	case errors.Is(err, fs.ErrNotExist):
 		return "is the path right? only -P DIR makes directories"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

@@ -13,6 +13,7 @@ func TestFileHints(t *testing.T) {
 		syscall.ENOENT: "path",
 		syscall.EACCES: "its permissions",
 		syscall.EROFS:  "another file",
+		syscall.ENXIO:  "standard output",
 		syscall.EIO:    "",
 	} {
 		code, hint := Classify(FileError{&fs.PathError{Op: "open", Path: "x", Err: err}})

@@ -129,15 +129,20 @@ func TellOfCosts(usable []link.Info, rejected []link.Rejected, names []string, w
 			described = append(described, fmt.Sprintf("%s (%s)", r.Name, r.Metered))
 		}
 	}
+	onlyMetered := len(usable) == 1 && usable[0].Metered != link.MeteredNo && slices.Contains(names, link.Auto)
 	switch {
 	case len(leftOut) > 0:
 		it, is := "it", "is"
 		if len(leftOut) > 1 {
 			it, is = "them", "are"
 		}
-		warn(true, fmt.Sprintf("%s %s left out, as data over %s may cost money: --links all uses %s too, --link %s,metered=no says that it is free",
-			strings.Join(described, " and "), is, it, it, leftOut[0]))
-	case len(usable) == 1 && usable[0].Metered != link.MeteredNo && slices.Contains(names, link.Auto):
+		text := fmt.Sprintf("%s %s left out, as data over %s may cost money: --links all uses %s too, --link %s,metered=no says that it is free",
+			strings.Join(described, " and "), is, it, it, leftOut[0])
+		if onlyMetered {
+			text += fmt.Sprintf("; no link is free, and %s (%s) is used", usable[0].Name, usable[0].Metered)
+		}
+		warn(true, text)
+	case onlyMetered:
 		warn(true, fmt.Sprintf("%s (%s) is the only link: data over it may cost money", usable[0].Name, usable[0].Metered))
 	}
 	return leftOut

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,12 @@ func runLinks(ctx context.Context, asJSON bool, stdio console.IO) error {
 	if !android.Here("") {
 		return nil
 	}
-	text := fmt.Sprintf("\ncertificates: %s\npower: %s\n",
+	if !slices.ContainsFunc(infos, func(i link.Info) bool { return i.Up && i.Virtual != link.VirtualLoopback && len(i.Addrs) > 0 }) {
+		if _, err := io.WriteString(stdio.Out, "\nNo network is connected: are Wi-Fi and mobile data off, or is aeroplane mode on?\n"); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("\nhotspots: Android tells no program that a Wi-Fi is metered: --link wifi,metered=yes says so\ncertificates: %s\npower: %s\n",
 		term.Printable(Authorities()), term.Printable(powerSource(ctx)))
 	if InTermux() {
 		text += "sleep: termux-wake-lock keeps the phone awake for a long download\n"
