@@ -26,8 +26,9 @@ type directory struct {
 	run  *Run // whose directory it is; nil: of one download alone
 	refs int  // guarded by run.mu
 
-	mu    sync.Mutex
-	grant *grant // nil: not asked for yet
+	mu       sync.Mutex
+	grant    *grant // nil: not asked for yet
+	nameless *bool  // see namesLater; nil: not asked for yet
 }
 
 // files are the operations of os.Root that, by path, package os has as well.

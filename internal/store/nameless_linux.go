@@ -25,20 +25,32 @@ import (
 // openNameless makes a file without a name in f's directory, and says whether it
 // could.
 func (f *File) openNameless() bool {
-	if onAndroid() { // no links there
+	if f.target.Run.onAndroid() { // no links there
 		return false
 	}
 	file, err := f.dir.openUnnamed(0o666)
 	if err != nil {
 		return false
 	}
-	// It is by this that it gets a name later.
-	if _, err := os.Stat(reachOf(file)); err != nil || !linksLast(file) {
+	if !f.dir.namesLater(file) {
 		_ = file.Close() // it is empty
 		return false
 	}
 	f.file, f.nameless, f.fresh, f.id.Size = file, true, true, -1
 	return true
+}
+
+// namesLater says whether a file that was made without a name in the directory, as the first
+// one was, can get one later, for good.
+func (d *directory) namesLater(first *os.File) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.nameless == nil {
+		_, err := os.Stat(reachOf(first)) // by which it would be given
+		can := err == nil && linksLast(first)
+		d.nameless = &can
+	}
+	return *d.nameless
 }
 
 // openUnnamed makes a file without a name in the directory.
