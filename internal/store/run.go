@@ -15,6 +15,7 @@ import (
 type Run struct {
 	dir      string
 	android  bool // asked once: a name alone would ask several times for each file
+	spares   bool // descriptors suffice for files that are made ahead
 	seed     maphash.Seed
 	finished finished
 
@@ -32,7 +33,7 @@ type Run struct {
 
 // NewRun is of a run that saves its files in dir, or below it. Close must follow.
 func NewRun(dir string) *Run {
-	return &Run{dir: dir, android: onAndroid(), seed: maphash.MakeSeed(), subs: make(map[string]*directory), of: make(map[uint64]uint64), sizes: make(map[*os.File]int64)}
+	return &Run{dir: dir, android: onAndroid(), spares: mayHaveSpares(), seed: maphash.MakeSeed(), subs: make(map[string]*directory), of: make(map[uint64]uint64), sizes: make(map[*os.File]int64)}
 }
 
 // onAndroid is the function of that name, whose answer r knows.
