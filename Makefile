@@ -185,9 +185,9 @@ bench-mptcp: build ## mlget beside curl over the kernel's MPTCP, twice: 4 minute
 	@cd .cache/bench && ../../bin/linklab bench --tools mlget,aria2-2,curl-mptcp,curl-best --scenarios high-speed,low-speed,techno-stationary,lossy --runs 2 --size 50MB --out ../../docs/measured/mptcp.md
 
 .PHONY: bench-processor
-bench-processor: build ## mlget's processor time and wake-ups beside curl and aria2, half an hour; writes docs/measured/processor.md
+bench-processor: build ## mlget's processor time and wake-ups beside curl and aria2, half an hour, with BENCH_FLAGS='--runs 3 --tools mlget,curl-best' ten minutes; writes docs/measured/processor.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --processor --out ../../docs/measured/processor.md
+	@cd .cache/bench && ../../bin/linklab bench --processor $(BENCH_FLAGS) --out ../../docs/measured/processor.md
 
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps

@@ -74,6 +74,7 @@ type batch struct {
 type supply struct {
 	jobs     <-chan *Job // nil: there are no more
 	waiting  int         // files that were laid out, and of which nothing was asked for
+	filling  bool        // waiting is on its way from aheadLow to aheadFiles
 	sizes    sizes
 	expected int64 // bytes, as the scheduler knows
 }
@@ -178,6 +179,9 @@ func (b *batch) proceed(reqs context.Context) bool {
 		b.unsettled = b.unsettled[:last]
 		b.review(reqs, f)
 	}
+	if now := b.e.now(); b.finalizer.due(now, len(b.files), cap(b.slots)) {
+		b.finalizer.commit(now)
+	}
 	return b.err == nil && !b.over()
 }
 
@@ -253,9 +257,7 @@ func (b *batch) windUp(reqs context.Context) {
 			b.takeFinished(reqs, c)
 		}
 	}
-	for b.finalizer.running > 0 {
-		b.takeFinished(reqs, <-b.finalizer.done)
-	}
+	b.finalizeAll(reqs)
 	for _, f := range slices.Clone(b.files) {
 		switch {
 		case f.closing: // it waits to be downloaded by itself
@@ -269,7 +271,12 @@ func (b *batch) windUp(reqs context.Context) {
 			b.finalizer.close(reqs, f)
 		}
 	}
-	for b.finalizer.running > 0 {
+	b.finalizeAll(reqs)
+}
+
+// finalizeAll returns when nothing is left to be done to files.
+func (b *batch) finalizeAll(reqs context.Context) {
+	for b.finalizer.commit(b.e.now()); b.finalizer.running > 0; b.finalizer.commit(b.e.now()) {
 		b.takeFinished(reqs, <-b.finalizer.done)
 	}
 }

@@ -78,6 +78,7 @@ func (b *batch) diskFailed(reqs context.Context, f *file, err error) diagnosis {
 		return diagnosis{outcome: event.OutcomeCancelled, retry: true}
 	case errno.IsScarce(err) && f.noDescriptors < descriptorTries:
 		f.noDescriptors++
+		b.finalizer.scarce = true
 		b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.noDescriptors)))
 		return diagnosis{outcome: event.OutcomeStorage, retry: true}
 	case full(err):

@@ -3,6 +3,7 @@ package engine
 import (
 	"net"
 	"testing"
+	"time"
 
 	"github.com/mlget/mlget/internal/link"
 )
@@ -59,5 +60,35 @@ func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {
 	}
 	if g := c.forConn(other).look(&link.TCPInfo{OutOfOrder: 210}); g.reordered != 1 {
 		t.Errorf("one that was asked before: %d", g.reordered)
+	}
+}
+
+// TestFallenRoundTripIsMeasuredTwice: since Linux 6.16 a sample that is shorter than the kernel's
+// figure becomes the figure at once, and one packet that found the queue empty between two
+// requests keeps it there for as long as no other is measured: recorded beside two busy loops
+// over a link that was full, 63, 17, 17 ... 17 for 0.6 s. It counts when it has been measured
+// again; what is longer counts at once.
+func TestFallenRoundTripIsMeasuredTwice(t *testing.T) {
+	t.Parallel()
+	var c kernelCount
+	for i, v := range []struct{ kernels, want time.Duration }{
+		{0, 0},
+		{58_000, 58_000},
+		{63_000, 63_000},
+		{17_000, 63_000}, // one packet
+		{17_000, 63_000}, // the same one
+		{24_000, 24_000}, // another one
+		{16_000, 24_000},
+		{15_900, 15_900},
+		{40_000, 40_000},
+		{17_000, 40_000},
+		{41_000, 41_000},
+		{17_000, 41_000},
+		{16_900, 16_900},
+		{16_900, 16_900},
+	} {
+		if g := c.look(&link.TCPInfo{ReceiveRTT: v.kernels * time.Microsecond}); time.Duration(g.dataRTT) != v.want*time.Microsecond {
+			t.Errorf("%d: %v, want %v", i, time.Duration(g.dataRTT), v.want*time.Microsecond)
+		}
 	}
 }

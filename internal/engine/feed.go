@@ -17,6 +17,9 @@ const (
 	// which nothing has been asked for.
 	aheadFiles = 256
 	aheadMost  = 2048
+	// aheadLow is how few they have become when more are laid out: some at a time, as each is
+	// looked for on disk, and the first look after a pause costs more than the others.
+	aheadLow = aheadFiles * 7 / 8
 	// maxEntries bounds the files that have been begun in some way.
 	maxEntries = 4096
 	// solosQueued bounds those that wait to be downloaded by themselves.
@@ -46,7 +49,7 @@ func (b *batch) wantsFiles() bool {
 	if b.supply.jobs == nil || len(b.files) >= b.filesMost() || b.supply.waiting >= aheadMost || len(b.solos.queue) >= solosQueued {
 		return false
 	}
-	if b.supply.waiting < aheadFiles {
+	if b.supply.waiting < aheadLow || b.supply.filling && b.supply.waiting < aheadFiles {
 		return true
 	}
 	want := 0.0
@@ -116,6 +119,7 @@ func (b *batch) takeJob(reqs context.Context, job *Job, ok bool) {
 	default:
 		b.layOut(reqs, f)
 	}
+	b.supply.filling = b.supply.waiting < aheadFiles
 }
 
 // layOut gives the scheduler what is missing of a file.

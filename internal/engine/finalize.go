@@ -11,6 +11,11 @@ import (
 const (
 	// commitsAtOnce bounds how many files are made durable together.
 	commitsAtOnce = 256
+	// commitEvery is for how long complete files wait for others, to be made durable together:
+	// a fraction of what a crash may cost. Each time wakes the disk and Go's monitor.
+	commitEvery = scheduler.Second / 4
+	// readyPart is which part of the files that may be open may wait at most.
+	readyPart = 4
 	// closesAtOnce bounds how many goroutines verify, close and suspend files.
 	closesAtOnce = 8
 )
@@ -24,6 +29,8 @@ type finalizer struct {
 	recording  bool           // a checkpoint is being made
 	nextRecord scheduler.Time // when the next one is due
 	ready      []*file        // to be committed
+	nextCommit scheduler.Time // when they are, if nothing asks for it before
+	scarce     bool           // descriptors are: a file could not be opened for want of one
 	closing    int
 	closable   []*file // to be verified, closed or suspended
 }
@@ -45,7 +52,7 @@ const (
 	recorded
 )
 
-// finish gives a file in which every byte is there its name.
+// finish gives a file in which every byte is there its name, some time after a commit is due.
 func (c *finalizer) finish(reqs context.Context, f *file) {
 	if f.job.Checksum != nil && !f.verified {
 		c.close(reqs, f)
@@ -53,7 +60,6 @@ func (c *finalizer) finish(reqs context.Context, f *file) {
 	}
 	f.closing = true
 	c.ready = append(c.ready, f)
-	c.next(reqs)
 }
 
 // close verifies a complete file, closes one that has failed, or leaves one to a
@@ -64,15 +70,28 @@ func (c *finalizer) close(reqs context.Context, f *file) {
 	c.next(reqs)
 }
 
-// next begins what can be begun.
-func (c *finalizer) next(reqs context.Context) {
-	if n := min(len(c.ready), commitsAtOnce); n > 0 && !c.committing {
-		files := append([]*file(nil), c.ready[:n]...)
-		c.ready = append(c.ready[:0], c.ready[n:]...)
-		c.committing = true
-		c.running++
-		go func() { c.done <- commit(files) }()
+// due says whether the files that are ready should be committed by now, where so many have not
+// ended and so many may be open.
+func (c *finalizer) due(now scheduler.Time, files, open int) bool {
+	return len(c.ready) > 0 && !c.committing &&
+		(now >= c.nextCommit || c.scarce || len(c.ready) == files || len(c.ready) >= open/readyPart)
+}
+
+// commit begins to commit the files that are ready, if no others are being committed.
+func (c *finalizer) commit(now scheduler.Time) {
+	n := min(len(c.ready), commitsAtOnce)
+	if n == 0 || c.committing {
+		return
 	}
+	files := append([]*file(nil), c.ready[:n]...)
+	c.ready = append(c.ready[:0], c.ready[n:]...)
+	c.committing, c.nextCommit = true, now+commitEvery
+	c.running++
+	go func() { c.done <- commit(files) }()
+}
+
+// next begins what else can be begun.
+func (c *finalizer) next(reqs context.Context) {
 	for len(c.closable) > 0 && c.closing < closesAtOnce {
 		f := c.closable[0]
 		c.closable = append(c.closable[:0], c.closable[1:]...)

@@ -22,6 +22,10 @@ const (
 	// gatherPatience is how long no byte may have been seen before the few that may
 	// be there are looked at: a link that slows down must not seem silent.
 	gatherPatience = 100 * scheduler.Millisecond
+	// gatherMany is from how many connections of a link on the silence of one says nothing of the
+	// link, and each may gather for as long as its turn among them takes: of 64 with a file each,
+	// most of what had come at once was less than gatherLong's worth. Chosen by hand.
+	gatherMany = 8
 )
 
 // gatherAll says how many bytes each transfer should wait for, and lets those
@@ -37,7 +41,7 @@ func (o *owner) gatherAll(now scheduler.Time) {
 	for _, t := range o.transfers {
 		switch {
 		case t.resp == nil || t.released:
-		case now-t.progress < gatherPatience:
+		case now-t.progress < o.gatherPatience(now, t.link):
 			o.gather(t)
 		default:
 			t.resp.Gather(1)
@@ -59,14 +63,28 @@ func (o *owner) gather(t *transfer) {
 		return
 	}
 	rate := o.core.Rate(t.link) / float64(max(1, o.looks.reading[t.link]))
-	t.resp.Gather(gatherBytes(rate, l.conns.dataRTT, l.conns.windows[t.stream]))
+	long := gatherLong
+	if n := o.looks.reading[t.link]; n >= gatherMany {
+		long *= scheduler.Time(n)
+	}
+	t.resp.Gather(gatherBytes(rate, long, l.conns.dataRTT, l.conns.windows[t.stream]))
+}
+
+// gatherPatience is for how long no byte may have been seen on a connection of a link: one of
+// many is silent for most of a round trip, between what its window lets come.
+func (o *owner) gatherPatience(now scheduler.Time, id scheduler.LinkID) scheduler.Time {
+	l := &o.links[id]
+	if o.looks.reading[id] < gatherMany || now-l.traffic.lastByte >= gatherPatience {
+		return gatherPatience
+	}
+	return max(gatherPatience, l.conns.dataRTT)
 }
 
 // gatherBytes is how many bytes are worth a wake-up on a connection of that rate in bytes per
-// second, whose data takes trip for a round, and which lets window bytes be on their way; 0:
+// second, which may gather for long, whose data takes trip for a round, and which lets window bytes be on their way; 0:
 // not known.
-func gatherBytes(rate float64, trip scheduler.Time, window int64) int64 {
-	long := rate * min(gatherLong.Seconds(), gatherPart*trip.Seconds())
+func gatherBytes(rate float64, long, trip scheduler.Time, window int64) int64 {
+	most := rate * min(long.Seconds(), gatherPart*trip.Seconds())
 	spare := gatherSpare * (float64(window) - rate*trip.Seconds())
-	return int64(min(max(rate*gatherTime.Seconds(), min(long, spare)), gatherMost))
+	return int64(min(max(rate*gatherTime.Seconds(), min(most, spare)), gatherMost))
 }

@@ -27,8 +27,37 @@ func TestGatherBytes(t *testing.T) {
 		{"a fast link", 1e9, 1 * ms, 4 << 20, gatherMost},
 		{"no link at all", 1e30, 300 * ms, 4 << 20, gatherMost},
 	} {
-		if got := gatherBytes(c.rate, c.trip, c.window); got != c.want {
+		if got := gatherBytes(c.rate, gatherLong, c.trip, c.window); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", c.what, got, c.want)
 		}
+	}
+}
+
+// TestGatherOfMany: one of many connections may be silent for a round trip as long as others of
+// its link are not, and else no longer than one of few.
+func TestGatherOfMany(t *testing.T) {
+	const ms = scheduler.Millisecond
+	for _, c := range []struct {
+		what    string
+		reading int
+		trip    scheduler.Time
+		heard   scheduler.Time // how long ago the link brought its last byte
+		want    scheduler.Time
+	}{
+		{"one", 1, 300 * ms, 0, 100 * ms},
+		{"a few", 7, 300 * ms, 0, 100 * ms},
+		{"many", 8, 300 * ms, 99 * ms, 300 * ms},
+		{"many near a server", 64, 10 * ms, 0, 100 * ms},
+		{"many of a link that has fallen silent", 64, 300 * ms, 100 * ms, 100 * ms},
+	} {
+		const now = 10 * scheduler.Second
+		o := owner{links: make([]linkState, 1), looks: looks{reading: []int{c.reading}}}
+		o.links[0].conns.dataRTT, o.links[0].traffic.lastByte = c.trip, now-c.heard
+		if got := o.gatherPatience(now, 0); got != c.want {
+			t.Errorf("%s: %d ms, want %d", c.what, got/ms, c.want/ms)
+		}
+	}
+	if one, many := gatherBytes(1e6, gatherLong, 300*ms, 4<<20), gatherBytes(1e6, 64*gatherLong, 300*ms, 4<<20); one != 40_000 || many < 99_999 || many > 100_000 {
+		t.Errorf("one gathers %d bytes, one of many %d", one, many)
 	}
 }

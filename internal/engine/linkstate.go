@@ -84,6 +84,7 @@ type linkConns struct {
 	excused    uint64                               // of which a failure was put down to there being too many
 	lastByte   [scheduler.MaxStreams]scheduler.Time // when each brought its last byte
 	windows    [scheduler.MaxStreams]int64          // bytes that each may have on the way, when last looked; 0: not known
+	asked      [scheduler.MaxStreams]scheduler.Time // when each was last asked for signs of loss
 	dataRTT    scheduler.Time                       // a round trip of the data that comes, the mean of the connections
 	handshakes int64                                // that the scheduler knows of
 }

@@ -8,8 +8,12 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// lossEvery is how often connections are asked for signs of loss.
-const lossEvery = 40 * scheduler.Millisecond
+const (
+	// lossEvery is how often connections are asked for signs of loss.
+	lossEvery = 40 * scheduler.Millisecond
+	// lossAtOnce is how many of a link are asked each time, about: of more, each seldomer.
+	lossAtOnce = 8
+)
 
 // reportDiscarded notes that the scheduler knows of so many bytes that came in vain for a
 // client: any of its transfers could tell of them, and one does.
@@ -61,9 +65,10 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 	for i := range o.links {
 		l, sum, n := &o.links[i], scheduler.Time(0), scheduler.Time(0)
 		for _, t := range o.transfers {
-			if int(t.link) != i || t.resp == nil || t.released {
+			if int(t.link) != i || t.resp == nil || t.released || now < l.conns.asked[t.stream]+scheduler.Time(o.looks.reading[i]/lossAtOnce)*lossEvery {
 				continue
 			}
+			l.conns.asked[t.stream] = now
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
 			l.traffic.reordered += g.reordered
 			t.behindGap, l.conns.windows[t.stream] = g.behindGap, g.window

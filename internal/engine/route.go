@@ -51,6 +51,24 @@ type kernelCount struct {
 	reordered uint32
 	delivered uint64 // bytes, in order
 	behindGap int64  // bytes that wait for one that is missing
+	dataRTT   tripFigure
+}
+
+// tripFigure is what the kernel says of a round trip of the data. Since Linux 6.16 a shorter
+// sample becomes its figure at once, and longer ones change that by and by: one packet that found
+// the queue empty between two requests would speak for all until another is measured.
+type tripFigure struct {
+	told   scheduler.Time // what the kernel said last
+	counts scheduler.Time // what is made of it
+}
+
+// see takes what the kernel says now. A figure that has fallen counts when it has changed again.
+func (f *tripFigure) see(told scheduler.Time) scheduler.Time {
+	if told >= f.counts || f.told < f.counts && told != f.told {
+		f.counts = told
+	}
+	f.told = told
+	return f.counts
 }
 
 // connSample is what a look at a connection shows.
@@ -127,7 +145,7 @@ func (r *route) look(s scheduler.StreamID, conn net.Conn) connSample {
 func (c *kernelCount) look(info *link.TCPInfo) connSample {
 	fresh, delivered := int64(info.OutOfOrder-c.reordered), int64(info.BytesReceived-c.delivered)
 	c.reordered, c.delivered = info.OutOfOrder, info.BytesReceived
-	g := connSample{reordered: fresh, dataRTT: scheduler.Time(info.ReceiveRTT), window: info.ReceiveWindow}
+	g := connSample{reordered: fresh, dataRTT: c.dataRTT.see(scheduler.Time(info.ReceiveRTT)), window: info.ReceiveWindow}
 	if info.DataSegsIn > 0 {
 		c.behindGap += fresh * int64(info.BytesReceived/uint64(info.DataSegsIn))
 	}

@@ -39,16 +39,20 @@ func (f *file) disputed(id scheduler.LinkID) {
 	f.disagree.add(id)
 }
 
-// believes says whether a file's size is believed; if not, others are asked.
+// believes says whether a file's size is believed; if not, others are asked, and it waits.
 func (b *batch) believes(reqs context.Context, f *file) bool {
-	w := &f.witnesses
-	if f.vote.believed = f.vote.believed || b.e.trust.has(f.job.URL, w.first); f.vote.believed {
-		return true
-	}
-	if !slices.Contains(b.unconfirmed, f) {
+	v := &f.vote
+	v.believed = v.believed || b.e.trust.has(f.job.URL, f.witnesses.first) || b.uncontested(reqs, f)
+	if !v.believed && !slices.Contains(b.unconfirmed, f) {
 		b.unconfirmed = append(b.unconfirmed, f)
 	}
-	now := b.e.now()
+	return v.believed
+}
+
+// uncontested says whether nobody else is to be asked about a file's size; otherwise somebody is
+// being asked, or will be.
+func (b *batch) uncontested(reqs context.Context, f *file) bool {
+	w, now := &f.witnesses, b.e.now()
 	if t := f.site.witness; t != nil && now-t.sent < witnessTime || now < f.site.askAgain {
 		return false
 	}
@@ -61,8 +65,7 @@ func (b *batch) believes(reqs context.Context, f *file) bool {
 	if !ok && (f.site.witness != nil || w.pending > 0) {
 		return false
 	}
-	if !ok { // nobody else is to be asked
-		f.vote.believed = true
+	if !ok {
 		return true
 	}
 	t := b.newProbe(id, f.job.ID, f.job.URL)
@@ -176,6 +179,12 @@ func (b *batch) voteTime(f *file) scheduler.Time {
 
 // watchVotes lets files be believed that nobody has contradicted in time.
 func (b *batch) watchVotes(now scheduler.Time) {
+	b.unconfirmed = slices.DeleteFunc(b.unconfirmed, func(f *file) bool {
+		if f.vote.believed { // since it was last looked at
+			b.unsettled = append(b.unsettled, f)
+		}
+		return f.vote.believed
+	})
 	for _, f := range b.unconfirmed {
 		switch t := f.site.witness; {
 		case now-f.witnesses.since >= b.voteTime(f):

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// directConn reads a socket by system calls that the Go runtime is not told of. They never
-// wait, since the socket does not block, and are over in the time that copying takes. The
+// directConn reads and writes a socket by system calls that the Go runtime is not told of. They
+// never wait, since the socket does not block, and are over in the time that copying takes. The
 // runtime answers each call that it is told of, after a pause, by waking its monitor, which
 // then sleeps and looks several times before it rests again: of a download over a link that
 // is slower than the machine these were most of the context switches.
@@ -70,6 +70,19 @@ func (d *directConn) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return d.n, nil
+}
+
+// Write writes at once what the socket takes; what it has no room for waits as any write does.
+func (d *directConn) Write(p []byte) (int, error) {
+	n := 0
+	if len(p) > 0 {
+		_ = d.raw.Control(func(fd uintptr) { n = writeNow(fd, p) }) // the ordinary write has its error, too
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	more, err := d.Conn.Write(p[n:])
+	return n + more, err
 }
 
 func (d *directConn) failed(err error) error {

@@ -14,3 +14,12 @@ func readNow(fd uintptr, p []byte) (n int, errno syscall.Errno) {
 	errno, _ = errors.AsType[syscall.Errno](err)
 	return max(n, 0), errno
 }
+
+// writeNow is write(2) by package syscall: how many bytes of p the socket has taken.
+func writeNow(fd uintptr, p []byte) int {
+	n, err := syscall.Write(int(fd), p)
+	if err != nil {
+		return 0
+	}
+	return n
+}

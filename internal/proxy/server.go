@@ -62,7 +62,8 @@ type Server struct {
 	hosts   map[origin]*host
 	placed  int // tunnels
 	clients map[*client]struct{}
-	spreads int64 // objects that were spread
+	came    chan struct{} // the first of them has come
+	spreads int64         // objects that were spread
 
 	spreading chan struct{} // holds one for each object that is being spread
 	running   sync.WaitGroup
@@ -71,7 +72,7 @@ type Server struct {
 // New makes a Server without links.
 func New(cfg Config) *Server {
 	s := &Server{
-		past: make(map[string]*member), hosts: make(map[origin]*host), clients: make(map[*client]struct{}),
+		past: make(map[string]*member), hosts: make(map[origin]*host), clients: make(map[*client]struct{}), came: make(chan struct{}, 1),
 		spreading: make(chan struct{}, maxSpreads),
 	}
 	s.config.Store(&cfg)
@@ -215,7 +216,8 @@ func replyFor(err error) byte {
 	return generalFailure
 }
 
-// keepSampling looks at the tunnels now and then.
+// keepSampling looks at the tunnels now and then, as long as there are clients: a proxy that nobody
+// uses wakes nobody.
 func (s *Server) keepSampling(stop <-chan struct{}) {
 	ticker := time.NewTicker(sampleTime)
 	defer ticker.Stop()
@@ -227,6 +229,12 @@ func (s *Server) keepSampling(stop <-chan struct{}) {
 		case now := <-ticker.C:
 			s.sample(now.Sub(last))
 			last = now
+			if s.count() == 0 {
+				ticker.Stop()
+			}
+		case <-s.came:
+			ticker.Reset(sampleTime)
+			last = time.Now()
 		}
 	}
 }
@@ -268,6 +276,12 @@ func (s *Server) enter(c *client) bool {
 		return false
 	}
 	s.clients[c] = struct{}{}
+	if len(s.clients) == 1 {
+		select {
+		case s.came <- struct{}{}:
+		default:
+		}
+	}
 	return true
 }
 

@@ -23,6 +23,11 @@ func newBrief(file *os.File) *brief {
 	default:
 		return nil
 	}
+	return briefOf(file)
+}
+
+// briefOf is newBrief of a file in a file system of which that is known.
+func briefOf(file *os.File) *brief {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return nil
@@ -35,6 +40,26 @@ func (c *briefCall) write(fd uintptr) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_PWRITE64, fd, uintptr(unsafe.Pointer(unsafe.SliceData(c.p))), uintptr(len(c.p)), uintptr(c.off), 0, 0)
 	c.n, c.errno = int(n), errno //nolint:gosec // at most len(p), or with an error
 	c.slept = sleeps() != before
+}
+
+// lacks says whether nothing in the directory that b is of is called name; false where it cannot
+// say, or not at once.
+func (b *brief) lacks(name string) bool {
+	p, err := unix.BytePtrFromString(name)
+	if err != nil || !b.can() {
+		return false
+	}
+	began := time.Since(b.begun)
+	var link [1]byte // it need not be one: only whether it is there is of interest
+	var errno syscall.Errno
+	slept := false
+	_ = b.raw.Control(func(fd uintptr) {
+		before := sleeps()
+		_, _, errno = syscall.RawSyscall6(unix.SYS_READLINKAT, fd, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&link[0])), uintptr(len(link)), 0, 0)
+		slept = sleeps() != before
+	})
+	b.took(began, slept)
+	return errno == syscall.ENOENT
 }
 
 // sleeps is how often this thread has slept.

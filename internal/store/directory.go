@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mlget/mlget/internal/filelock"
@@ -22,12 +23,15 @@ type directory struct {
 	files  files
 	root   *os.Root // nil: only the path is used
 	handle *os.File // the directory itself; nil as root is
+	brief  *brief   // of handle; nil: the runtime is told of every look at it
 
 	run  *Run // whose directory it is; nil: of one download alone
 	refs int  // guarded by run.mu
 
-	mu    sync.Mutex
-	grant *grant // nil: not asked for yet
+	mu       sync.Mutex
+	grant    *grant     // nil: not asked for yet
+	nameless *bool      // see namesLater; nil: not asked for yet
+	spares   []*os.File // files without a name that were made for those to come
 }
 
 // files are the operations of os.Root that, by path, package os has as well.
@@ -77,7 +81,7 @@ func directoryOf(path string, root *os.Root) (*directory, error) {
 		_ = root.Close() // nothing was written
 		return nil, err
 	}
-	return &directory{path: path, files: root, root: root, handle: handle}, nil
+	return &directory{path: path, files: root, root: root, handle: handle, brief: newBrief(handle)}, nil
 }
 
 // below makes the directory sub, a clean path, and opens it. It does not lead out of d, not
@@ -115,6 +119,9 @@ func (d *directory) release() {
 }
 
 func (d *directory) close() {
+	for _, spare := range d.spares {
+		_ = spare.Close() // it is empty
+	}
 	if d.root != nil { // nothing was written through either
 		_ = d.handle.Close()
 		_ = d.root.Close()
@@ -122,7 +129,11 @@ func (d *directory) close() {
 }
 
 func (d *directory) lstat(path string) (fs.FileInfo, error) {
-	return d.files.Lstat(filepath.Base(path))
+	name := filepath.Base(path)
+	if d.brief.lacks(name) { // as is mostly the case
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: syscall.ENOENT}
+	}
+	return d.files.Lstat(name)
 }
 
 func (d *directory) remove(path string) error {

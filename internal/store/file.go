@@ -184,7 +184,12 @@ func (f *File) Begin(id identity.Identity) error {
 			return err
 		}
 	}
-	f.begun, f.brief = true, newBrief(f.file)
+	f.begun = true
+	if f.nameless && f.dir.brief != nil { // in the same file system
+		f.brief = briefOf(f.file)
+	} else {
+		f.brief = newBrief(f.file)
+	}
 	if id.Size < 0 {
 		f.limit.Store(math.MaxInt64)
 	} else {

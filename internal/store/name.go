@@ -37,13 +37,15 @@ const (
 // to a terminal becomes an underscore: path separators, control and unprintable characters,
 // bytes that are not UTF-8, a leading dot. On Windows and Android, so does what their file
 // systems refuse.
-func NameFromURL(u *url.URL) string {
+func NameFromURL(u *url.URL) string { return nameFromURL(u, (*Run)(nil).fatRules()) }
+
+func nameFromURL(u *url.URL, fat bool) string {
 	path := u.EscapedPath()
 	name, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
 	if err != nil {
 		name = ""
 	}
-	return cleanName(name, fatRules())
+	return cleanName(name, fat)
 }
 
 // cleanName makes s safe as the name of a file in a directory. fat asks for

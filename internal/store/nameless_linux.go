@@ -25,20 +25,69 @@ import (
 // openNameless makes a file without a name in f's directory, and says whether it
 // could.
 func (f *File) openNameless() bool {
-	if onAndroid() { // no links there
+	if f.target.Run.onAndroid() { // no links there
 		return false
 	}
-	file, err := f.dir.openUnnamed(0o666)
+	file, err := f.dir.takeUnnamed()
 	if err != nil {
 		return false
 	}
-	// It is by this that it gets a name later.
-	if _, err := os.Stat(reachOf(file)); err != nil || !linksLast(file) {
+	if !f.dir.namesLater(file) {
 		_ = file.Close() // it is empty
 		return false
 	}
 	f.file, f.nameless, f.fresh, f.id.Size = file, true, true, -1
 	return true
+}
+
+// namesLater says whether a file that was made without a name in the directory, as the first
+// one was, can get one later, for good.
+func (d *directory) namesLater(first *os.File) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.nameless == nil {
+		_, err := os.Stat(reachOf(first)) // by which it would be given
+		can := err == nil && linksLast(first)
+		d.nameless = &can
+	}
+	return *d.nameless
+}
+
+// sparesMost is how many files without a name are made ahead where more than one is likely to be
+// wanted: the first system call after a pause has Go's runtime wake its monitor, which costs more
+// than the others. sparesFrom is how many descriptors a process has to have for that.
+const (
+	sparesMost = 7
+	sparesFrom = 1024
+)
+
+// takeUnnamed gives a file without a name for the bytes of a download.
+func (d *directory) takeUnnamed() (*os.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if last := len(d.spares) - 1; last >= 0 {
+		file := d.spares[last]
+		d.spares = d.spares[:last]
+		return file, nil
+	}
+	file, err := d.openUnnamed(0o666)
+	if err != nil || d.run == nil || !d.run.spares || d.nameless == nil || !*d.nameless {
+		return file, err
+	}
+	for range sparesMost {
+		spare, err := d.openUnnamed(0o666)
+		if err != nil {
+			break
+		}
+		d.spares = append(d.spares, spare)
+	}
+	return file, nil
+}
+
+// mayHaveSpares says whether the process may have that many files open that it need not spare any.
+func mayHaveSpares() bool {
+	var most unix.Rlimit
+	return unix.Getrlimit(unix.RLIMIT_NOFILE, &most) == nil && most.Cur >= sparesFrom
 }
 
 // openUnnamed makes a file without a name in the directory.

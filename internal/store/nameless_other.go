@@ -14,3 +14,5 @@ func (f *File) reach() string { return f.path + partSuffix }
 
 // moveTo gives what there is of f, which is at part, a name that must be free.
 func (f *File) moveTo(part, name string) error { return f.dir.renameNoReplace(part, name) }
+
+func mayHaveSpares() bool { return false }

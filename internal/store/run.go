@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 )
 
@@ -13,6 +14,8 @@ import (
 // Its methods may be called by any goroutine. A nil *Run knows nothing.
 type Run struct {
 	dir      string
+	android  bool // asked once: a name alone would ask several times for each file
+	spares   bool // descriptors suffice for files that are made ahead
 	seed     maphash.Seed
 	finished finished
 
@@ -30,8 +33,19 @@ type Run struct {
 
 // NewRun is of a run that saves its files in dir, or below it. Close must follow.
 func NewRun(dir string) *Run {
-	return &Run{dir: dir, seed: maphash.MakeSeed(), subs: make(map[string]*directory), of: make(map[uint64]uint64), sizes: make(map[*os.File]int64)}
+	return &Run{dir: dir, android: onAndroid(), spares: mayHaveSpares(), seed: maphash.MakeSeed(), subs: make(map[string]*directory), of: make(map[uint64]uint64), sizes: make(map[*os.File]int64)}
 }
+
+// onAndroid is the function of that name, whose answer r knows.
+func (r *Run) onAndroid() bool {
+	if r == nil {
+		return onAndroid()
+	}
+	return r.android
+}
+
+// fatRules says whether names must do for FAT.
+func (r *Run) fatRules() bool { return runtime.GOOS == "windows" || r.onAndroid() }
 
 // Close gives the directories up that no file is on its way to any more, and keeps what the
 // next run of the job is to know.

@@ -41,7 +41,7 @@ func syncData(f *os.File) error {
 
 // renameNoReplace moves from to a name that must be free.
 func (d *directory) renameNoReplace(from, to string) error {
-	if onAndroid() { // older ones kill a process for renameat2
+	if d.run.onAndroid() { // older ones kill a process for renameat2
 		return d.linkNoReplace(from, to)
 	}
 	at, name := d.at(from)

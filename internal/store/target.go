@@ -85,8 +85,10 @@ func Open(t Target, u *url.URL) (*File, error) {
 	case runtime.GOOS == "windows" && reservedOnWindows(filepath.Base(f.first)):
 		return nil, fail("open", f.first, ErrReserved)
 	}
-	if at, err := os.Stat(f.first); t.Explicit && err == nil && at.IsDir() {
-		return nil, fail("open", f.first, ErrDirectory)
+	if t.Explicit {
+		if at, err := os.Stat(f.first); err == nil && at.IsDir() {
+			return nil, fail("open", f.first, ErrDirectory)
+		}
 	}
 	var err error
 	if f.dir, err = t.directory(f.first); err != nil {
@@ -117,7 +119,7 @@ func (f *File) find() error {
 // directory opens the directory of the file, whose first name is path. Sub is made if it is
 // missing.
 func (t Target) directory(path string) (*directory, error) {
-	sub := cleanSub(t.Sub, fatRules())
+	sub := cleanSub(t.Sub, t.Run.fatRules())
 	if t.Run != nil {
 		return t.Run.directory(sub)
 	}
@@ -207,15 +209,16 @@ func (t Target) Path(u *url.URL) string {
 		return t.named()
 	}
 	var name string
+	fat := t.Run.fatRules()
 	if t.Name == "" {
-		name = NameFromURL(u)
+		name = nameFromURL(u, fat)
 	} else {
-		name = cleanName(t.Name, fatRules())
+		name = cleanName(t.Name, fat)
 	}
 	if isPart(name) {
 		name += "_" // a download of the file whose part it seems to be would go on with it
 	}
-	return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), name)
+	return filepath.Join(t.Dir, cleanSub(t.Sub, fat), name)
 }
 
 // named is where an explicit Name leads. Behind a symbolic link ".." does not lead back,
@@ -312,9 +315,6 @@ func (f *File) posesAsJournal(to string, size int64) error {
 	}
 	return fail("save", to, ErrPoses)
 }
-
-// fatRules says whether names must do for FAT.
-func fatRules() bool { return runtime.GOOS == "windows" || onAndroid() }
 
 // onAndroid finds Android at run time too: on 32-bit phones the program is a
 // static linux/arm one.

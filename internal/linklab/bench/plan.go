@@ -13,8 +13,11 @@ import (
 // loopback is the name of the unshaped device, and of its scenario.
 const loopback = "lo"
 
-// quickLoopback is how often a tool runs over loopback in the quick form, at least: a run
-// takes a second, and nothing there but the machine's own unrest makes one unlike another.
+// loopbackSize is the size of the body there, in bytes, where none is given.
+const loopbackSize = 1e9
+
+// quickLoopback is how often a tool runs over loopback in the quick form, and where processor
+// time is compared, at least: a run takes a second, and nothing there but the machine's own unrest makes one unlike another.
 const quickLoopback = 5
 
 // Config says what is to be run.
@@ -84,7 +87,7 @@ type cell struct {
 func (c Config) cells(round int) (cells []cell) {
 	if c.Processor {
 		for _, p := range processorCells() {
-			if slices.Contains(c.Scenarios, p.scenario) {
+			if slices.Contains(c.Scenarios, p.scenario) && round < c.rounds(p.scenario) {
 				cells = append(cells, p.cell)
 			}
 		}
@@ -109,7 +112,7 @@ func (c Config) cells(round int) (cells []cell) {
 
 // rounds is how often every tool runs in a scenario.
 func (c Config) rounds(scenario string) int {
-	if c.Quick && scenario == loopback {
+	if (c.Quick || c.Processor) && scenario == loopback {
 		return max(c.Rounds, quickLoopback)
 	}
 	return c.Rounds

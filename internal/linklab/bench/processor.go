@@ -28,6 +28,7 @@ func processorCells() []processorCell {
 		one("one-8", "one link of 8 Mbit/s", 10e6, Clear, 0.7, 0.5),
 		one("one-300", "one link of 300 Mbit/s", 300e6, Clear, 0.7, 0.5),
 		{cell{"sydney", "html/600", Clear}, "600 files of 130 KB, 61 Mbit/s, 290 ms", 0, 1, 0},
+		one(loopback, "unshaped loopback", loopbackSize, Clear, 0.83, 0),
 	}
 }
 

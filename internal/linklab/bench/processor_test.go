@@ -16,7 +16,7 @@ func TestProcessorPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := c.Plan()
-	if want := 2 * 3 * len(processorCells()); len(plan) != want {
+	if want := 2*3*(len(processorCells())-1) + 5*3; len(plan) != want { // over loopback five times at least
 		t.Fatalf("%d jobs, want %d", len(plan), want)
 	}
 	for _, j := range plan {
@@ -26,6 +26,8 @@ func TestProcessorPlan(t *testing.T) {
 			want = 10e6
 		case "one-300":
 			want = 300e6
+		case loopback:
+			want = 1e9
 		case "sydney":
 			want = 0
 		}
@@ -45,13 +47,20 @@ func TestProcessorPlan(t *testing.T) {
 // TestProcessorReport: ratios, goals and counts of made-up runs.
 func TestProcessorReport(t *testing.T) {
 	h := testHeader(t)
-	h.Processor, h.Scenarios, h.Tools, h.Rounds = true, []string{"one-82"}, []string{"mlget", "curl-best"}, 1
+	h.Processor, h.Scenarios, h.Tools, h.Rounds = true, []string{"one-82", loopback}, []string{"mlget", "curl-best"}, 1
 	run := func(tool string, cpu float64, switches, reads int64) Result {
 		return Result{Job: Job{"one-82", "", Clear, tool, 0}, Seconds: 10, CPU: cpu, Switches: switches, Reads: reads}
 	}
-	text := Report(h, []Result{run("mlget", 0.3, 4000, 1000), run("curl-best", 0.4, 8000, 0)})
+	local := func(tool string, cpu float64) Result {
+		return Result{Job: Job{loopback, "", Clear, tool, 0}, Seconds: 1, CPU: cpu, Switches: 100}
+	}
+	text := Report(h, []Result{
+		run("mlget", 0.3, 4000, 1000), run("curl-best", 0.4, 8000, 0), local("mlget", 0.6), local("curl", 0.8),
+	})
 	for _, want := range []string{
 		"| one link of 82 Mbit/s, HTTP/1.1 in clear | 0.75 | ≤ 0.7 | 0.50 | ≤ 0.4 | 1.00 |",
+		"| unshaped loopback, HTTP/1.1 in clear | 0.75 | ≤ 0.83 | 1.00 | – | 1.00 |",
+		"| curl | 1.00 | 0.800 | 0.80 | 100 | 100 | – | – | 0.58 | 0 | 1 |",
 		"| mlget | 10.00 | 0.300 | 3.00 | 4000 | 400 | 1000 | 98 | 1.01 | 0 | 1 |",
 		"| curl-best | 10.00 | 0.400 | 4.00 | 8000 | 800 | – | – | 1.88 | 0 | 1 |",
 	} {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/stats"
@@ -20,7 +21,7 @@ func (w *writer) processor(h Header, results []Result) {
 	w.head("", "CPU", "goal", "switches", "goal", "seconds")
 	for _, p := range processorCells() {
 		groups := w.groupsOf(h, p, results)
-		ours, theirs := familyOf(groups, Mlget), familyOf(groups, Curl)
+		ours, theirs := familyOf(h, groups, Mlget), familyOf(h, groups, Curl)
 		if len(ours) == 0 || len(theirs) == 0 {
 			continue
 		}
@@ -29,9 +30,9 @@ func (w *writer) processor(h Header, results []Result) {
 		}
 		goal := none
 		if p.switches > 0 {
-			goal = "≤ " + num(p.switches, 1)
+			goal = atMost(p.switches)
 		}
-		w.row(p.name(), of(func(r Result) float64 { return r.CPU }), "≤ "+num(p.cpu, 1),
+		w.row(p.name(), of(func(r Result) float64 { return r.CPU }), atMost(p.cpu),
 			of(func(r Result) float64 { return float64(r.Switches) }), goal, of(timeOf))
 	}
 	for _, p := range processorCells() {
@@ -46,10 +47,14 @@ func (w *writer) processor(h Header, results []Result) {
 		"reads, KiB/read: system calls that took bytes from connections, as mlget counts them, and how much each brought; –: not counted.",
 		"J: what that would cost a phone's processor, modelled: 0.7 W while it works, and 0.2 mJ for each switch, as if each woke a core ([energy.md](../energy.md#the-processors-share)).",
 		"aria2 binds to addresses, so it runs with routing rules by source address, and knows no HTTP/2. For many files: curlz-50 is `curl -Z`, aria2-16 fetches 16 files at once.",
+		"Over loopback nobody waits for a link, and aria2 has one connection.",
 	} {
 		w.line("- %s", s)
 	}
 }
+
+// atMost is a goal.
+func atMost(goal float64) string { return "≤ " + strconv.FormatFloat(goal, 'f', -1, 64) }
 
 // name is how the report calls the cell.
 func (p processorCell) name() string {
@@ -69,11 +74,8 @@ func (w *writer) groupsOf(h Header, p processorCell, results []Result) [][]Resul
 }
 
 // familyOf are the results of the first tool of a family; none if none ran.
-func familyOf(groups [][]Result, f Family) []Result {
-	i := slices.IndexFunc(groups, func(g []Result) bool {
-		t, err := parseTool(g[0].Tool, g[0].Files != "")
-		return err == nil && t.Family == f
-	})
+func familyOf(h Header, groups [][]Result, f Family) []Result {
+	i := slices.IndexFunc(groups, func(g []Result) bool { return h.config().tool(g[0].Job).Family == f })
 	if i < 0 {
 		return nil
 	}
