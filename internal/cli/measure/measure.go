@@ -44,9 +44,9 @@ func (o *Options) AddSourceFlag(f *pflag.FlagSet) {
 
 // AddReadingFlags defines the flags that say how readings are taken.
 func (o *Options) AddReadingFlags(f *pflag.FlagSet) {
-	flags.DurationVar(f, &o.Interval, "power-interval", "", time.Second, "between readings of power")
+	flags.DurationVar(f, &o.Interval, "power-interval", "", time.Second, "time between power readings")
 	f.StringVar(&o.unit, "power-unit", string(power.UnitAuto), "`UNIT` of a battery's current: auto, uA, mA")
-	f.StringVar(&o.sysfs, "sysfs", sysfs, "`DIR` that stands for /sys")
+	f.StringVar(&o.sysfs, "sysfs", sysfs, "`DIR` to read instead of /sys")
 }
 
 // Config checks the flags and makes a configuration of them.
