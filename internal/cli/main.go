@@ -197,7 +197,7 @@ continues an interrupted download.`,
 	cmd.SetErr(stdio.Err)
 	o.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&install, "install-aria2c", "", "make a link in `DIR` that takes aria2c's options")
-	cmd.Flags().Lookup("install-aria2c").Hidden = true // docs/daemon.md tells of it
+	cmd.Flags().Lookup("install-aria2c").Hidden = true // see docs/daemon.md
 	cmd.Flags().SortFlags = false
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetUsageFunc(usage)

@@ -128,7 +128,7 @@ func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio con
 		err = fmt.Errorf("bench run: %w", err)
 	}
 	if left, _ := c.Left(); left == total {
-		return err // there is nothing to tell of
+		return err // nothing to report
 	}
 	// An interruption ends the measuring, not what is said of it.
 	return errors.Join(err, o.report(context.WithoutCancel(ctx), c.Runs(), stdio))

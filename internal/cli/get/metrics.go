@@ -145,7 +145,7 @@ func (w *metricsWatch) rewrite(ended <-chan struct{}) {
 		case <-ended:
 			return
 		case <-tick.C:
-			_ = metrics.WriteFile(w.options.textfile, w.run) // what goes wrong is told at the end
+			_ = metrics.WriteFile(w.options.textfile, w.run) // errors are reported at the end
 		}
 	}
 }

@@ -109,7 +109,7 @@ type sampler interface {
 	Stop()
 }
 
-// start begins to sample, as soon as the run has been told of.
+// start begins to sample, after the event of the run's start.
 func (m measurement) start(run event.RunStarted) sampler {
 	if m.power.Source == power.Model {
 		return modelled.Start(modelled.Config{Models: m.models, Interval: m.power.Interval, Run: run, Bus: m.power.Bus})

@@ -20,7 +20,7 @@ import (
 	"github.com/mlget/mlget/internal/power"
 )
 
-// sysfs is where the kernel tells of the machine.
+// sysfs is where the kernel describes the machine.
 const sysfs = "/sys"
 
 // Options holds the flags of measuring power.
@@ -82,7 +82,7 @@ func Models(name string) (energy.Models, error) {
 	if err != nil {
 		return energy.Models{}, err
 	}
-	// A byte more than is allowed: so a file that is too long is told from others.
+	// A byte more than allowed, to detect a file that is too long.
 	data, err := io.ReadAll(io.LimitReader(f, energy.MaxModelFile+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return energy.Models{}, err

@@ -211,7 +211,7 @@ func (l *limitsFlag) Set(text string) error {
 	return nil
 }
 
-// WritePage writes a report to a file, whose ending is one that there is.
+// WritePage writes a report to a file with a known ending.
 func WritePage(name string, s *study.Study, o page.Options) error {
 	format, err := page.FormatOf(name)
 	if err != nil {

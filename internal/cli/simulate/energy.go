@@ -103,7 +103,7 @@ func writeJoules(out io.Writer, all []cell) error {
 	return w.Flush()
 }
 
-// joules says what each link brought, and what it took.
+// joules shows each link's share and energy.
 func (c cell) joules() string {
 	parts := make([]string, len(c.first().Links))
 	for i, l := range c.first().Links {

@@ -218,8 +218,8 @@ func (o *simulateOptions) rehearse(name, algorithm, energy string, stderr io.Wri
 	return runs, err
 }
 
-// config is the scenario of that name as a rehearsal. One that is made up brings
-// its own size, protocol and seed.
+// config is the scenario of that name as a rehearsal. A random one has its own size, protocol
+// and seed.
 func (o *simulateOptions) config(name string) (sim.Config, error) {
 	var cfg sim.Config
 	if isJob := strings.HasPrefix(name, jobPrefix); isJob || strings.HasPrefix(name, randomPrefix) {
