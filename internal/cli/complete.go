@@ -22,7 +22,7 @@ import (
 func addCompletions(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := completionOf(f); complete != nil {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // it fails for flags that there are not, and twice
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // it fails for unknown flags, and for a second function
 		}
 	})
 	for _, sub := range cmd.Commands() {

@@ -99,8 +99,7 @@ func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 	return groups
 }
 
-// refuseOthers makes a command that only holds others an error with a name that is
-// none of theirs.
+// refuseOthers makes an unknown name an error in a command that only holds others.
 func refuseOthers(root *cobra.Command, name string) {
 	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 	if i < 0 {

@@ -166,8 +166,8 @@ func newRootCommand(stdio console.IO) *cobra.Command {
 		Use:   "mlget [flags] URL...",
 		Short: "Download over several network links at once",
 		Long: `mlget downloads over several network links at once - Wi-Fi and LTE, two
-uplinks - so that all of them finish at the same moment, and continues by itself
-what was interrupted.`,
+uplinks - so that all of them finish at the same moment. The same command
+continues an interrupted download.`,
 		Example: `  mlget https://example.org/image.iso      # free links only, if there are any
   mlget -l all https://example.org/image.iso       # metered links, too
   mlget -l wlan0,rmnet0 https://example.org/image.iso
@@ -197,7 +197,7 @@ what was interrupted.`,
 	cmd.SetErr(stdio.Err)
 	o.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&install, "install-aria2c", "", "make a link in `DIR` that takes aria2c's options")
-	cmd.Flags().Lookup("install-aria2c").Hidden = true // docs/daemon.md tells of it
+	cmd.Flags().Lookup("install-aria2c").Hidden = true // see docs/daemon.md
 	cmd.Flags().SortFlags = false
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetUsageFunc(usage)

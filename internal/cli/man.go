@@ -47,7 +47,7 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 		},
 		ValidArgsFunction: completeCommands,
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to `DIR`, and make it")
+	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to `DIR`, and create it")
 	return cmd
 }
 

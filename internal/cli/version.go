@@ -15,7 +15,7 @@ func newVersionCommand(stdio console.IO) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and what this was built for",
+		Short: "Print the version and the build's target",
 		Args:  flags.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return printVersion(stdio.Out, program.This(), asJSON)

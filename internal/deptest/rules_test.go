@@ -308,8 +308,8 @@ func onlyBy() map[string]string {
 		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link internal/store", // structures of kernels, system calls
-		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics internal/proxy",          // the type that net/http's server asks for
+		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link internal/store",           // structures of kernels, system calls
+		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics internal/proxy internal/cli/proxy", // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",

@@ -16,8 +16,8 @@ const (
 	longestGap = 2.5
 	// lateNanos is how late a reading may always be: so late it is on a busy machine.
 	lateNanos = 400_000_000
-	// repeatEvery is after how many intervals a number that is still that of before is told
-	// again (internal/power).
+	// repeatEvery is after how many intervals an unchanged number is published again
+	// (internal/power).
 	repeatEvery = 5
 	// frozenHold is how many times longer than usual a number has to stay for it to be
 	// that of a driver that is stuck: nine of ten of a gauge's numbers stay for what is

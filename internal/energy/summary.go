@@ -28,9 +28,9 @@ type Run struct {
 // measured, if the samples were.
 type Summary struct {
 	Samples   int     // usable ones between Start and End
-	Covered   float64 // share of the run that usable samples or readings tell of, 0 to 1
+	Covered   float64 // share of the run that usable samples or readings cover, 0 to 1
 	BaseKnown bool    // BaseWatts is from before the run; else it is the 5th percentile of all samples
-	Counted   bool    // by a counter, which misses nothing however seldom it is brought up to date
+	Counted   bool    // by a counter, which misses nothing however seldom it is updated
 	Refresh   float64 // s between two looks of the gauge or counter, as far as it can be seen; 0: too few changes
 
 	BaseWatts, MedianWatts, P05Watts, P90Watts, PeakWatts float64
@@ -52,8 +52,8 @@ const (
 	// between two looks of a gauge has to be before it counts as slower: the clocks
 	// of gauge and reader are not the same.
 	slowerThanAsked = 1.5
-	// minLooks is how often a gauge that is slower than asked has to look within a
-	// run, or what it tells of it is no measurement.
+	// minLooks is how often a slow gauge has to change within a run for its readings to be a
+	// measurement.
 	minLooks = 10
 )
 
@@ -196,7 +196,7 @@ func (m *meter) look(level float64) {
 	}
 	from := m.run.Start
 	if m.run.First > from+max(reach, atOnce) {
-		from = m.run.First // a radio may wake up before that, but bytes are what it is for
+		from = m.run.First // a radio may wake up before that, but for the run's bytes
 	}
 	m.during = after(m.samples, from, m.run.End, reach, m.base, m.level, far)
 	if from > m.run.Start {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Dialer opens connections over the Client's link and over no other. It resolves
-// the names in addr ("host:port") over that link too. A connection that wraps
-// another and changes none of its bytes should give it as NetConn() net.Conn:
-// then the kernel's can be read without waking for each packet, and moved.
+// Dialer opens connections over the Client's link and over no other. It resolves the names in
+// addr ("host:port") over that link too. A connection that wraps another and changes none of
+// its bytes should return it as NetConn() net.Conn: then the kernel's connection can be read
+// without waking for each packet, and moved.
 type Dialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
@@ -42,8 +42,8 @@ type Proxied interface {
 	Proxy() *url.URL
 }
 
-// Trace is told of what happens to a Client's connections. Its methods are called from
-// any goroutine, and must neither block nor call the Client.
+// Trace observes a Client's connections. Its methods are called from any goroutine, and must
+// neither block nor call the Client.
 type Trace interface {
 	// RoundTrip: a TCP handshake has just been made, to all appearances in rtt. TLS
 	// and ConnOpened follow on conn, if all goes well.
@@ -56,12 +56,12 @@ type Trace interface {
 	InVain(bytes int64)
 	// Spare is how many bytes may come in vain to save a connection.
 	Spare() int64
-	// Read: a system call has taken bytes from a connection. Only Linux's are told of.
+	// Read: a system call has taken bytes from a connection. It is called on Linux only.
 	Read()
 }
 
-// Answers is told of the header of each answer that a Client gets, of redirects and errors,
-// too. It is called from any goroutine, and must not change h.
+// Answers receives the header of each answer that a Client gets, redirects and errors included.
+// It is called from any goroutine, and must not change h.
 type Answers interface {
 	Answered(u *url.URL, h *http.Response)
 }

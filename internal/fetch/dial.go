@@ -183,7 +183,7 @@ func timedDial(ctx context.Context, d Dialer, addr string) (net.Conn, time.Durat
 	return conn, whole, nil
 }
 
-// opened tells of a new connection.
+// opened reports a new connection.
 func (c *Client) opened(d *dialed, rtt time.Duration) {
 	if c.trace == nil {
 		return

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// directConn reads and writes a socket by system calls that the Go runtime is not told of. They
-// never wait, since the socket does not block, and are over in the time that copying takes. The
-// runtime answers each call that it is told of, after a pause, by waking its monitor, which
-// then sleeps and looks several times before it rests again: of a download over a link that
-// is slower than the machine these were most of the context switches.
+// directConn reads and writes a socket by system calls that bypass the Go runtime. They never wait, since
+// the socket does not block, and take no longer than copying. The runtime answers the first
+// call after a pause by waking its monitor, which then sleeps and looks several times before it
+// rests again: over a link slower than the machine these were most of a download's context
+// switches.
 //
 // Like a response, it has one reader at a time.
 type directConn struct {
@@ -25,7 +25,7 @@ type directConn struct {
 	err   error
 }
 
-// direct is c with reads of its own, of which trace is told, where c's bytes are the kernel's.
+// direct is c with reads of its own, reported to trace, if c's bytes are the kernel's.
 func direct(c net.Conn, trace Trace) net.Conn {
 	tcp, ok := kernels(c).(*net.TCPConn)
 	if !ok {

@@ -12,19 +12,18 @@
 // a Get that arrives while a response is being read is pipelined: its request
 // is written at once behind the earlier one, as soon as that connection has
 // shown that it is persistent and that the response has a length. When a server
-// drops pipelined requests they are sent again unnoticed, and the origin falls
-// back to two alternating connections. A caller who wants parallel TCP streams
-// over one link makes one Client per stream.
-// Open makes a connection before there is a request for it.
+// drops pipelined requests they are sent again, and the origin falls back to two
+// alternating connections. Parallel TCP streams over one link need one Client per
+// stream. Open makes a connection before there is a request for it.
 //
 // HTTP/2 is chosen by ALPN over TLS, or by prior knowledge in clear.
 //
-// An HTTP/2 connection has no goroutine that reads. Of the callers that wait for something
-// from it (a Read, or a Get for its header) one reads for all of them. Payload goes from
-// the connection straight into its reader's memory; only payload of a stream that nobody
-// reads at the moment is kept, up to that stream's window. While nobody reads, pings and
-// settings go unanswered, and the server's GOAWAY or close is noticed when the connection
-// is used next; the request is then sent again over a new connection.
+// An HTTP/2 connection has no goroutine that reads. One of the callers that wait for something
+// from it (a Read, or a Get for its header) reads for all of them. Payload goes from the
+// connection straight into its reader's memory; only payload of a stream that is not being
+// read is kept, up to that stream's window. While no caller reads, pings and settings go
+// unanswered, and the server's GOAWAY or close is noticed when the connection is used next;
+// the request is then sent again over a new connection.
 //
 // # Why not net/http
 //

@@ -26,8 +26,8 @@ func encodingOf(h http.Header) string {
 	return strings.ToValidUTF8(all[:min(len(all), most)], "?")
 }
 
-// Evident says whether a name has an ending that tells of o's encoding: a .gz file
-// is one whatever its server calls that.
+// Evident says whether a name's ending shows o's encoding: a .gz file is compressed whatever
+// its server calls that.
 func (o Object) Evident(name string) bool {
 	return slices.Contains(endings(o.Encoding), strings.ToLower(path.Ext(name)))
 }

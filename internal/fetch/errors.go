@@ -115,7 +115,7 @@ type Error struct {
 	Class      Class
 	Status     int           // HTTP status, 0 when there was none
 	RetryAfter time.Duration // how long the server asks to wait, at most 10 minutes; 0: it does not say
-	Object     *Object       // what an error response told of the object (416: its size), or nil
+	Object     *Object       // the object as an error response describes it (416: its size), or nil
 	Err        error         // what happened
 	plain      bool          // the request had no Range
 }
@@ -176,8 +176,8 @@ func dialError(ctx context.Context, err error) *Error {
 	return &Error{Class: Network, Err: err}
 }
 
-// unknownName says in few words that there is no such host, and why, where that is
-// more than that the name servers do not know the name.
+// unknownName says briefly that there is no such host, and why, if there is more to say than
+// that the name servers do not know the name.
 type unknownName struct{ dns *net.DNSError }
 
 func (e unknownName) Error() string {

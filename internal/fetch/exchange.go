@@ -428,7 +428,7 @@ func (x *exchange) shorten(surplus int64) {
 	defer hc.c.mu.Unlock()
 	select {
 	case <-x.done:
-		return // all of it had come, and the connection is good for others
+		return // all of it had come, and the connection can be used again
 	default:
 	}
 	hc.closing = true

@@ -173,8 +173,8 @@ func isChunked(lines []string) (bool, error) {
 	return chunked, nil
 }
 
-// contentLength is the length of a body; -1: nothing says it. One that is told several
-// times has to be the same each time (RFC 9110, 8.6).
+// contentLength is the length of a body; -1: unknown. Repeated lengths have to be the same each
+// time (RFC 9110, 8.6).
 func contentLength(lines []string) (int64, error) {
 	if len(lines) == 0 {
 		return -1, nil

@@ -151,7 +151,7 @@ func (hc *h2Conn) closeIdle() bool {
 	return idle
 }
 
-// fail ends the connection; the first reason is the one that is told.
+// fail ends the connection; the first reason is kept.
 func (hc *h2Conn) fail(err error) {
 	hc.mu.Lock()
 	first, owed := hc.err == nil, len(hc.streams) > 0

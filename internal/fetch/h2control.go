@@ -156,7 +156,7 @@ func (hc *h2Conn) settings(f *http2.SettingsFrame) error {
 			hc.mu.Unlock()
 		case http2.SettingHeaderTableSize:
 			table, haveTable = v.Val, true
-		default: // about bodies of ours, or not known
+		default: // about request bodies, or unknown
 		}
 		return nil
 	})

@@ -20,7 +20,7 @@ func (e *http2Error) Error() string { return e.err.Error() }
 
 func (e *http2Error) Unwrap() error { return e.err }
 
-// errReset says that the server has reset a stream, for no fault of ours.
+// errReset says that the server has reset a stream, through no fault of the client.
 var errReset = errors.New("server reset the stream")
 
 // broken is an http2Error.

@@ -64,16 +64,16 @@ type pace struct {
 
 func newPace() pace { return pace{window: firstWindow, base: firstWindow, growing: true} }
 
-// sample is told of a time that was no shorter than a round trip. The
-// handshake's will not do: on mobile networks a proxy near by may have made it.
+// sample takes a time that was no shorter than a round trip. The handshake's will not do: on
+// mobile networks a nearby proxy may have made it.
 func (f *pace) sample(d time.Duration) {
 	if d = max(d, time.Microsecond); f.asked.IsZero() && (f.rtt == 0 || d < f.rtt) {
 		f.rtt = d
 	}
 }
 
-// received is told of n payload bytes. The window grows at most fourfold within a round
-// trip, so that the burst after a pause of ours is not taken for the link's rate.
+// received counts n payload bytes. The window grows at most fourfold within a round trip, so
+// that the burst after a pause of this process is not taken for the link's rate.
 func (f *pace) received(now time.Time, n int64) {
 	if f.waiting {
 		f.flight += n
@@ -111,8 +111,8 @@ func (f *pace) ask(now time.Time) bool {
 	return true
 }
 
-// answered is told that the PING has been. A pause, as after a lost packet, may have been
-// meanwhile: the window shrinks to no less than a quarter.
+// answered notes the PING's answer. There may have been a pause meanwhile, as after a lost
+// packet: the window shrinks to no less than a quarter.
 func (f *pace) answered(now time.Time) {
 	if !f.waiting {
 		return
@@ -164,7 +164,7 @@ func (s *h2Stream) gather(n int64) {
 	s.hc.in.tls.gather(n)
 }
 
-// setTrip is told what a round trip takes the data that comes, as TCP has it.
+// setTrip sets the round trip of arriving data, by TCP.
 func (s *h2Stream) setTrip(d time.Duration) {
 	s.hc.mu.Lock()
 	defer s.hc.mu.Unlock()

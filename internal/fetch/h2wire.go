@@ -85,8 +85,8 @@ func (w *wire) ready() bool { return w.w-w.r >= frameHead || w.tls.ready() }
 // ahead is the bytes that were read and not yet consumed.
 func (w *wire) ahead() []byte { return w.buf[w.r:w.w] }
 
-// fill reads until n bytes are ahead. It asks for no more than that: TLS has the
-// rest of its record at hand anyway, and payload should not come in here.
+// fill reads until n bytes are ahead, and asks for no more: TLS has the rest of its record at
+// hand anyway, and payload should not come in here.
 func (w *wire) fill(n int) error {
 	w.shrink()
 	w.grow(n)

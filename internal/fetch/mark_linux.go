@@ -20,8 +20,7 @@ func setReadMark(fd uintptr, n int) error {
 	return nil
 }
 
-// setOption sets an option of a socket by a call that the runtime is not told of: see
-// directConn.
+// setOption sets an option of a socket by a call that bypasses the runtime: see directConn.
 func setOption(fd uintptr, level, name, value int) syscall.Errno {
 	v := int32(value) //nolint:gosec // no option is larger
 	_, _, errno := syscall.RawSyscall6(unix.SYS_SETSOCKOPT, fd, uintptr(level), uintptr(name), uintptr(unsafe.Pointer(&v)), unsafe.Sizeof(v), 0)

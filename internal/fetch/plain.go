@@ -70,8 +70,8 @@ func (p *Peers) serves(key originKey, link Trace) bool {
 	return over.ranges
 }
 
-// brought notes that a request has brought a range, or the whole: without Range, or though a
-// range was asked for.
+// brought notes that a request has received a range, or the whole: without Range, or although a
+// range was requested.
 func (p *Peers) brought(key originKey, link Trace, plain, whole bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

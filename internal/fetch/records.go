@@ -51,7 +51,7 @@ type records struct {
 	r, w  int
 	rest  int   // bytes of the present record that have not been handed on
 	whole bool  // the socket has all of them that are not here
-	full  bool  // the latest read brought all that there was room for
+	full  bool  // the latest read filled all the room
 	err   error // came with bytes, and is to be told after them
 
 	atHand bool // nothing is waited for: where neither we nor the socket have more, its deadline has passed
@@ -178,7 +178,7 @@ func (s *records) gathered() (err error) {
 	return err
 }
 
-// more reads from the connection. There is room for what it brings.
+// more reads from the connection, into the free room.
 func (s *records) more() error {
 	n, err := s.receive(s.buf[s.w:])
 	s.w += n
@@ -280,8 +280,8 @@ func (t *tlsStream) wait() error {
 	return t.wire.wait()
 }
 
-// gather is told how many bytes are worth a wake-up: what comes in some milliseconds, or 1 to
-// be read at once, which says nothing of how many come.
+// gather sets how many bytes are worth a wake-up: those of some milliseconds, or 1 to be read
+// at once, which says nothing about how many arrive.
 func (t *tlsStream) gather(n int64) {
 	if t != nil && n > 1 {
 		t.wire.fast.Store(n >= leastAhead)

@@ -46,8 +46,8 @@ type Mover interface {
 
 // movable is a body whose bytes are the connection's own.
 type movable interface {
-	// bare says that what the connection brings next is the body, and no byte of
-	// it has been read ahead.
+	// bare says that the next bytes of the connection are the body, and none of it has been
+	// read ahead.
 	bare() bool
 	move(m Mover, n int64) (int64, error)
 }
@@ -74,9 +74,9 @@ type Response struct {
 	// below what was asked for when the object is shorter, or the server gives no more at
 	// once, and -1 when the length is not known (Whole only).
 	Off, End int64
-	// Whole says that this is the whole object from byte 0 on, either because no
-	// range was asked for or because the server ignored the range (then Object's
-	// AcceptsRanges is false and none of the body has been read).
+	// Whole says that this is the whole object from byte 0 on, either because no range was
+	// requested or because the server ignored the range (then Object's AcceptsRanges is false
+	// and none of the body has been read).
 	Whole bool
 	// Single says that the server ends the connection with this response, the first on
 	// it: so it does with all, as far as one can tell.

@@ -19,8 +19,8 @@ func Tidy(u *url.URL) error {
 	return checkURL(u)
 }
 
-// maxHost bounds a host's name, in bytes: DNS knows none of more than 253, which may stand in
-// a URL as longer UTF-8.
+// maxHost bounds a host's name, in bytes: DNS has at most 253, which may be longer as UTF-8 in
+// a URL.
 const maxHost = 1024
 
 // checkURL says why u cannot be fetched.

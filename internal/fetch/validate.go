@@ -147,7 +147,7 @@ func serverTime(h http.Header) time.Time {
 	return time.Now()
 }
 
-// statusError classifies a status that brings no file.
+// statusError classifies a status without a file.
 func statusError(h *http.Response) *Error {
 	e := &Error{Class: Status, Status: h.StatusCode}
 	switch h.StatusCode {

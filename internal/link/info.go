@@ -13,7 +13,7 @@ import (
 // Tech is the technology of a link, as far as it is known.
 type Tech string
 
-// The technologies that are told apart.
+// The technologies of links.
 const (
 	TechUnknown  Tech = ""
 	TechWiFi     Tech = "wifi"

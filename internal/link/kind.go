@@ -22,7 +22,7 @@ func IsGroup(name string) bool { return name == Auto || name == All || kinds(nam
 // kindNames are the names that kinds knows, in the order in which they are shown.
 func kindNames() [3]string { return [...]string{"wifi", "cellular", "ethernet"} }
 
-// Kinds are the kinds of link that there are among interfaces.
+// Kinds are the kinds of link among interfaces.
 func Kinds(infos []Info) []string {
 	var present []string
 	for _, kind := range kindNames() {

@@ -29,7 +29,7 @@ var ErrWindow = errors.New("it is outside the hours in which it may be used")
 // loopback one. Nothing was sent.
 var ErrHere = errors.New("this machine itself is reached over the loopback link only")
 
-// ErrLocal says that an address is link-local, and the link opens none of these.
+// ErrLocal says that an address is link-local, which the link does not open.
 var ErrLocal = errors.New("link-local addresses are not allowed")
 
 // ErrFamily says that a host has only addresses that the link, or the family that is

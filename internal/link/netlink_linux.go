@@ -102,7 +102,7 @@ func parseLink(b []byte) (linkMsg, bool) {
 // kindVRF is the kernel's name for virtual routers (vrf.rst of Linux).
 const kindVRF = "vrf"
 
-// parseKind reads what is told of the kind of device.
+// parseKind reads the kind of device.
 func (l *linkMsg) parseKind(b []byte) {
 	var data []byte
 	for kind, v, rest, ok := nextAttr(b); ok; kind, v, rest, ok = nextAttr(rest) {

@@ -51,7 +51,7 @@ type Run struct {
 	count     int // of links that it began with
 	over      bool
 	exitCode  int
-	latest    scheduler.Time // of the events that tell of it
+	latest    scheduler.Time // time of the latest event
 	interval  time.Duration  // between readings of power
 }
 
@@ -89,8 +89,8 @@ type power struct {
 	interval time.Duration  // between readings; 0: unknown
 }
 
-// quietIntervals is for how many intervals a source may say nothing before that is time
-// of which nothing is known: what repeats itself is told every five (internal/power).
+// quietIntervals is after how many intervals without a reading the time counts as unknown:
+// repetitions are published every five (internal/power).
 const quietIntervals = 6
 
 // quiet is how much of the time without a reading is unknown.
@@ -101,7 +101,7 @@ func (p *power) quiet(d scheduler.Time) scheduler.Time {
 	return d - scheduler.Time(p.interval)
 }
 
-// covered is the share of the time up to now that readings tell of.
+// covered is the share of the time up to now that readings cover.
 func (p *power) covered(now scheduler.Time) (share float64, known bool) {
 	all := now - p.first
 	if all <= 0 {
@@ -193,7 +193,7 @@ func (r *Run) begin(e event.RunStarted) {
 	r.tellInfo()
 }
 
-// tellInfo replaces what was told of the run before: links may join it.
+// tellInfo replaces the run's info metric: links may have joined.
 func (r *Run) tellInfo() {
 	r.info.Reset()
 	r.info.WithLabelValues(r.algorithm, strconv.Itoa(max(r.count, len(r.links))), r.version).Set(1)

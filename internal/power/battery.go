@@ -103,7 +103,7 @@ func (b *battery) timed(s sample) sample {
 
 // flow is the current into or out of several batteries.
 type flow struct {
-	watts        float64 // as far as it is told
+	watts        float64 // if reported
 	currentVolts float64 // sum of current times volts, for the others
 	largest      int64   // of the currents
 	volts        float64 // of the battery with that current
@@ -141,8 +141,8 @@ func (b *battery) release(out []sample) []sample {
 	return out
 }
 
-// flush appends what was held back: with no more readings to come, the unit is
-// what those tell that there are.
+// flush appends samples that were held back: with no more readings to come, the unit is decided
+// by those that there are.
 func (b *battery) flush(out []sample) []sample {
 	_ = b.unit.decide() // a warning could not be shown any more
 	return b.release(out)

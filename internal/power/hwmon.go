@@ -19,7 +19,7 @@ const maxCores = 1024
 // maxSensors bounds how many sensors add up.
 const maxSensors = 64
 
-// errPart is why sensors that there are do not count.
+// errPart is why existing sensors do not count.
 var errPart = errors.New("only sensors of a part, such as a graphics card or a charger")
 
 // hwmon are sensors of power on a board: INA219, INA3221 and the like, or a
@@ -32,7 +32,7 @@ type hwmon struct {
 
 func openHWMon(_ context.Context, tree folder, _ Config) (source, error) {
 	var found sensors
-	supplies, _ := tree.list(supplyDir) // they are none of hwmon's
+	supplies, _ := tree.list(supplyDir) // these are not hwmon's
 	entries, reason := tree.list("class/hwmon")
 	for _, entry := range entries {
 		for _, at := range []string{"", "/device"} { // older drivers have their files one below

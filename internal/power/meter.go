@@ -95,7 +95,7 @@ func (m *Meter) read(e event.Power) {
 	m.last, m.source = e, e.Source
 }
 
-// grace is how long after the first request a reading still tells of the time before.
+// grace is how long after the first request a reading still covers the time before.
 func (m *Meter) grace(e event.Power) scheduler.Time {
 	if e.Counter || len(m.before) > 0 {
 		return 0

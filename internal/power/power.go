@@ -34,8 +34,8 @@ const (
 	Model   = "model"   // computed from a download's traffic, by internal/modelled: see ErrModel
 )
 
-// ErrModel says that there is nothing to sample for Model: its figures come
-// from the traffic, not from a gauge.
+// ErrModel says that Model has nothing to sample: its figures come from the traffic, not from a
+// gauge.
 var ErrModel = errors.New("model is not measured, but computed from the traffic of a download")
 
 // Unit is the unit of a battery's current_now.

@@ -15,7 +15,7 @@ import (
 const (
 	// patience is how long Stop waits for a reading that does not end.
 	patience = time.Second
-	// maxNotices bounds how many different faults are told of.
+	// maxNotices bounds how many different faults are reported.
 	maxNotices = 5
 	// closePace is the interval between readings while they are taken closely: a
 	// tenth of the usual one, which times an edge of the power to 0.1 s. A reading
@@ -23,7 +23,8 @@ const (
 	closePace = 100 * time.Millisecond
 	// maxMoments is how many calls of Closely wait while a reading does not end.
 	maxMoments = 4
-	// lostAfter is after how many failures in a row people are told: one may happen.
+	// lostAfter is after how many failures in a row a source is reported as lost: a single one
+	// may happen.
 	lostAfter = 3
 )
 
@@ -225,11 +226,10 @@ func (p *publisher) take(ctx context.Context, src source) {
 // taken for a reading.
 const staleAfter = 5
 
-// add publishes a sample unless it repeats the last one. A gauge is asked more
-// often than it looks: the same number again is the same reading, for a while; how
-// long that was is told when it changes, or else a step of the power would look
-// like a slope. A counter that stands still was not updated, however long that
-// takes.
+// add publishes a sample unless it repeats the last one. A gauge is read more often than it
+// changes: the same number again is the same reading, for a while; the last repetition is
+// published when it changes, or a step of the power would look like a slope. A counter that
+// stands still was not updated, however long that takes.
 func (p *publisher) add(s sample) {
 	if !s.plausible() {
 		p.failure = errImplausible
@@ -314,7 +314,7 @@ func (p *publisher) describe(what description, reason error) {
 	p.cfg.Bus.Publish(e)
 }
 
-// fault tells of each fault once.
+// fault reports each fault once.
 func (p *publisher) fault(source string, err error, important bool) {
 	text := "power is not measured: " + err.Error()
 	if p.what.name != "" {

@@ -12,7 +12,7 @@ const maxWatts = 10_000
 
 // source is something that can be read.
 type source interface {
-	// describe says what it is.
+	// describe describes the source.
 	describe() description
 	// read takes a reading, now, and appends to out what it gives: usually one
 	// sample, but a source may hold samples back until it understands them. An

@@ -137,7 +137,7 @@ func (s supply) read() (gauges, error) {
 // size is a number without its sign.
 func size(n int64) float64 { return max(float64(n), -float64(n)) }
 
-// volts reads a voltage that is told in µV or in mV; 0 where it is neither.
+// volts reads a voltage in µV or in mV; 0 if it is neither.
 func volts(told int64) float64 {
 	switch {
 	case told >= 1e6 && told <= maxVolts*1e6:

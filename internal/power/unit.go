@@ -51,9 +51,9 @@ func newUnitFinder(asked Unit, capacity float64) unitFinder {
 	return unitFinder{capacity: capacity}
 }
 
-// add takes in a reading on battery: the size of the current, as it is told, and
-// the charge in microampere-hours, or 0 where it is unknown. The error says that
-// the decision looks wrong; it stays, or samples of a session would not compare.
+// add takes in a reading on battery: the size of the current, as reported, and the charge in
+// microampere-hours, or 0 if unknown. The error says that the decision looks wrong; it stays,
+// or samples of a session would not compare.
 func (f *unitFinder) add(now time.Duration, current int64, volts float64, charge int64) error {
 	if f.seen == 0 {
 		f.least, f.first = current, now

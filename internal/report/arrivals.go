@@ -50,8 +50,8 @@ func (a *arrivals) add(at scheduler.Time, tcp event.TCPSegments) {
 
 func (a *arrivals) mark(i int) *arrival { return &a.marks[i%markCount] }
 
-// bytesPerSecond is the peak of a link that has brought so many bytes in so many segments;
-// 0 where the system does not count them, or there was no time for a peak.
+// bytesPerSecond is the peak of a link that has carried so many bytes in so many segments; 0
+// where the system does not count them, or there was no time for a peak.
 func (a *arrivals) bytesPerSecond(bytes, segments int64) float64 {
 	if segments <= 0 {
 		return 0

@@ -41,7 +41,7 @@ type Energy struct {
 
 	TailSeconds float64 `json:"tail_seconds"` // of TailJoules; 0: not measured, or modelled
 	TailCut     bool    `json:"tail_cut"`     // power was not back at base when the watching ended
-	Covered     float64 `json:"covered"`      // share of Seconds that readings tell of, 0 to 1; the rest goes at the nearest
+	Covered     float64 `json:"covered"`      // share of Seconds covered by readings, 0 to 1; the rest goes at the nearest
 
 	// LowJoules and HighJoules are between what DynamicJoules may be, where it was
 	// measured: what passes while the gauge does not look, the spread of the base's

@@ -69,8 +69,8 @@ func slowGauge(r Report) string {
 		p.RefreshSeconds, decimals(*e.LowJoules, 1), decimals(*e.HighJoules, 1))
 }
 
-// modelsOf names the models of the links that carried bytes, and says when none of them
-// is of this device.
+// modelsOf names the models of the links that carried bytes, and says if none of them is of
+// this device.
 func modelsOf(r Report) string {
 	names := make(map[string]bool)
 	generic := true

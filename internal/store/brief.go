@@ -10,7 +10,7 @@ const (
 	// slowWrite is how long a write takes at least that waited for the disk for as long as
 	// matters: copying half a megabyte takes a tenth of it on a slow core.
 	slowWrite = 5 * time.Millisecond
-	// wary is for how long after such a write the runtime is told of each one.
+	// wary is for how long after such a write the runtime handles each one.
 	wary = time.Second
 )
 
@@ -22,7 +22,7 @@ const (
 type brief struct {
 	raw   syscall.RawConn
 	begun time.Time
-	until atomic.Int64              // ns since begun, until when the runtime is told; 0: it need not be
+	until atomic.Int64              // ns since begun, until when the runtime handles writes; 0: it need not
 	spare atomic.Pointer[briefCall] // for the next write, as making one allocates
 }
 

@@ -193,8 +193,8 @@ func (d *directory) writeNew(path string, b []byte, durable bool) (name string, 
 	return name, made, err
 }
 
-// Suspend ends an unfinished download so that the next run goes on with it: a
-// last Checkpoint, then Close, even if that failed.
+// Suspend ends an unfinished download so that the next run continues it: a last Checkpoint,
+// then Close, even if that failed.
 func (f *File) Suspend(done []scheduler.Range) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,8 +19,7 @@ var (
 	// ErrKeep: going on would throw away bytes that another tool had left and
 	// that were taken over with Target.Continue, or those of another URL.
 	ErrKeep = errors.New("holds bytes of another tool or another URL, which would be lost")
-	// ErrLeft: there is a part to go on with that had not been looked for before Begin:
-	// Resume tells of it.
+	// ErrLeft: there is a part to continue that was not known before Begin: Resume returns it.
 	ErrLeft = errors.New("an earlier run has left a part of it")
 	// ErrBegun: the name to write is the .part or the journal of an unfinished download.
 	ErrBegun = errors.New("belongs to the unfinished download")
@@ -49,8 +48,7 @@ var (
 	ErrClosed = errors.New("not open for writing")
 )
 
-// Reserving is the Op of an Error that says that there is no room for the whole of an
-// object.
+// Reserving is the Op of an Error about missing room for the whole object.
 const Reserving = "reserve room for"
 
 // Error is a failure of file I/O. Err leads to the system's error number

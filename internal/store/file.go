@@ -31,7 +31,7 @@ type File struct {
 	limit atomic.Int64 // WriteAt's end in bytes; 0 before Begin
 
 	file  *os.File // set before the first WriteAt
-	brief *brief   // of file, set by Begin; nil: the runtime is told of every write
+	brief *brief   // of file, set by Begin; nil: the runtime handles every write
 
 	mu      sync.Mutex // all below
 	closed  bool
@@ -47,7 +47,7 @@ type File struct {
 
 	lost     bool    // NAME.part is not ours any more
 	written  written // the journal that was written last
-	reserved bool    // NAME is an empty file of ours; see isReservation
+	reserved bool    // NAME is an empty file that this run made; see isReservation
 	relic    bool    // there was a journal without a NAME.part
 	nameless bool    // the file has no name yet: there is no NAME.part
 

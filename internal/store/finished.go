@@ -171,9 +171,9 @@ func rewriteFinished(file *os.File, of map[string]finishedFile) (int64, error) {
 	return int64(n), err
 }
 
-// decodeFinished gives what the lines of a file of finished files say, the latest of each
-// name, and how many there are; -1: it is none of mlget's, or of another version. Lines that
-// cannot be believed are passed over: a run that was killed may have left half of one.
+// decodeFinished returns the lines of a file of finished files, the latest of each name, and
+// how many there are; -1: not mlget's, or of another version. Invalid lines are skipped: a
+// killed run may have left half of one.
 func decodeFinished(b []byte) (of map[string]finishedFile, lines int) {
 	of = make(map[string]finishedFile)
 	if len(b) == 0 {

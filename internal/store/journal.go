@@ -77,7 +77,7 @@ func decodeJournal(b []byte) (journal, error) {
 	}
 	var j journal
 	err := json.Unmarshal(b, &j)
-	if j.Version == 0 && json.Valid(b) { // whole: no loss of power leaves that of ours
+	if j.Version == 0 && json.Valid(b) { // valid JSON, which a damaged journal of mlget's is not
 		return journal{}, ErrForeign
 	}
 	if err != nil {

@@ -131,8 +131,8 @@ func (d *directory) regular(path string) (bool, error) {
 	return true, nil
 }
 
-// refuse is the answer to a file at path that cannot be used because of err:
-// if it is none of ours, another name may do.
+// refuse is the answer to a file at path that cannot be used because of err: if it is foreign,
+// another name may do.
 func (f *File) refuse(t Target, path string, err error) error {
 	if errors.Is(err, ErrForeign) && !t.Explicit && !t.Continue {
 		if why := planted(err); why != "" {

@@ -18,8 +18,8 @@ import (
 // another file, or to the removal of their file. Bytes that they write into it are found by a
 // checksum alone.
 
-// stillOurs fails with ErrReplaced if NAME.part, or an adopted NAME, is not the file that
-// was opened any more. Then a journal of ours that stands beside it goes.
+// stillOurs fails with ErrReplaced if NAME.part, or an adopted NAME, is not the opened file any
+// more. Then this run's journal beside it is removed.
 func (f *File) stillOurs() error {
 	if f.nameless {
 		return nil
@@ -67,7 +67,7 @@ func (f *File) removeOwnJournal() error {
 		own = err == nil && f.written.looksLike(there)
 	}
 	if !own {
-		return nil //nolint:nilerr // it is none of ours
+		return nil //nolint:nilerr // it is foreign
 	}
 	err = f.dir.remove(f.path + journalSuffix)
 	if errors.Is(err, fs.ErrNotExist) { // its owner has just removed it

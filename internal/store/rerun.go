@@ -37,10 +37,9 @@ func (t Target) Standing(u *url.URL) (there, left bool) {
 	return there, err == nil
 }
 
-// Standing says that there is a file already that may be the object (see
-// Target.Rerun). Begin, told what the object is, finds out. Until then no more
-// than a byte need be asked of the server: Whole says afterwards whether the rest
-// is wanted.
+// Standing says that there is a file already that may be the object (see Target.Rerun). Begin
+// finds out, with the object's identity. Until then no more than a byte need be requested:
+// Whole says afterwards whether the rest is wanted.
 func (f *File) Standing() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

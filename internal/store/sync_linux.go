@@ -7,11 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncTogether makes files of one file system durable by syncing all of that: one
-// transaction and one flush of the device's cache instead of one for each file.
-// It says whether it did. First each file's bytes are written and waited for, by
-// which errors of its own come to light; kernels before 5.8 do not tell of any
-// by syncfs.
+// syncTogether makes files of one file system durable by syncing all of it: one transaction and
+// one flush of the device's cache instead of one for each file. It says whether it did. First
+// each file's bytes are written and waited for, which shows the file's own errors; kernels
+// before 5.8 report none by syncfs.
 func syncTogether(files []*os.File, errs []error) bool {
 	if onAndroid() || !oneFileSystem(files) {
 		return false

@@ -71,8 +71,8 @@ func syncDir(string) error { return nil }
 // inOrder: NTFS has one log, and elsewhere there is nothing to be done about it.
 func inOrder(string) bool { return true }
 
-// preallocate does nothing: lengthening the file is all that there is without
-// privileges, and the length tells how far bytes were written.
+// preallocate does nothing: without privileges a file can only be lengthened, and its length
+// shows how far bytes were written.
 func preallocate(*os.File, int64) error { return nil }
 
 // syncData makes f's bytes durable.

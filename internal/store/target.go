@@ -27,10 +27,9 @@ type Target struct {
 	// replaced: NAME.1, NAME.2... is used, and Name is made safe as in
 	// NameFromURL.
 	Explicit bool
-	// Continue: the user asked to go on with what is there (-c): a NAME that
-	// another tool left, or a .part that was begun from another URL. Begin
-	// renames such a NAME to NAME.part, and from then on nothing but Commit
-	// or the user ends it.
+	// Continue: the user asked to continue an existing file (-c): a NAME that another tool
+	// left, or a .part that was begun from another URL. Begin renames such a NAME to NAME.part,
+	// and from then on only Commit or the user ends it.
 	Continue bool
 	// Sub is a directory below Dir, slash-separated, from outside: a server's index or a list.
 	// It is cleaned as names are, created with its parents, and never leads out of Dir, not by
@@ -216,7 +215,7 @@ func (t Target) Path(u *url.URL) string {
 		name = cleanName(t.Name, fat)
 	}
 	if isPart(name) {
-		name += "_" // a download of the file whose part it seems to be would go on with it
+		name += "_" // it would be taken for another download's part
 	}
 	return filepath.Join(t.Dir, cleanSub(t.Sub, fat), name)
 }
@@ -247,9 +246,9 @@ func isRooted(path string) bool {
 	return filepath.VolumeName(path) != "" || path != "" && os.IsPathSeparator(path[0])
 }
 
-// served is the name that a complete file is to have which was path until now and
-// is called name by its server. It never looks like the part or the journal of
-// another download: that one would go on with bytes that this server chose.
+// served is the final name of a complete file that was path until now and that its server calls
+// name. It never looks like the part or the journal of another download, which would continue
+// with bytes that this server chose.
 func (t Target) served(path, name string) string {
 	name = name[strings.LastIndexAny(name, `/\\`)+1:]
 	if !t.Served || name == "" {
@@ -277,8 +276,8 @@ func isPart(name string) bool {
 }
 
 // begunAs fails, with ErrBegun, if NAME, which the user named, is the .part or the journal of
-// another download that can be gone on with: in its place there would be bytes that this
-// one's server chose.
+// another download that can be continued: that one would continue with bytes that this server
+// chose.
 func (f *File) begunAs() error {
 	named, err := f.dir.lstat(f.path)
 	if err != nil {

@@ -271,8 +271,8 @@ func interfaceOf(text string) (string, error) {
 	return "", exit.Usagef("--interface: no interface has the address %s", want)
 }
 
-// place are the flags that say where a URL's file goes; no URL stands for several files. aria2
-// gives a file another name where one is there, unless it may replace it or go on with it.
+// place are the flags for the location of a URL's file; no URL stands for several files. If a
+// file exists, aria2 takes another name, unless it may replace or continue it.
 func (g *given) place(uri string) (words []string, err error) {
 	dir, out := g.values["dir"], g.values["out"]
 	if dir != "" {

@@ -50,13 +50,13 @@ func (o *benchRunOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "as for a download: single is measured over each, the others over all")
 	f.StringSliceVar(&o.algorithms, "algorithm", thesisOrder(), "the algorithms to compare; exec:PROGRAM is one of your own")
 	f.StringSliceVar(&o.energies, "energy", []string{scheduler.EnergyOff.String()}, "the energy policies to compare")
-	f.IntVarP(&o.runs, "runs", "n", 10, "how often each")
-	f.Uint64Var(&o.seed, "seed", 1, "of the random order")
+	f.IntVarP(&o.runs, "runs", "n", 10, "runs of each")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the random order")
 	f.Var(&o.pause, "cool-down", "pause between runs; auto = until the radios sleep, by their models, 5s at least")
-	flags.DurationVar(f, &o.baseline, "power-baseline", "", 5*time.Second, "measure power for so long before each download")
+	flags.DurationVar(f, &o.baseline, "power-baseline", "", 5*time.Second, "measure power for this time before each download")
 	f.Var(&o.tail, "tail", "and for so long after it; auto = until the radios sleep, and 3s (LTE: 15s)")
-	f.StringVarP(&o.dir, "directory-prefix", "P", "mlget-bench", "`DIR` for records, reports and the page; to go on, the same again")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing of the runs")
+	f.StringVarP(&o.dir, "directory-prefix", "P", "mlget-bench", "`DIR` for records, reports and the page; the same DIR continues")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not report each run")
 }
 
 // thesisOrder is all algorithms, in the order of the thesis.
@@ -128,7 +128,7 @@ func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio con
 		err = fmt.Errorf("bench run: %w", err)
 	}
 	if left, _ := c.Left(); left == total {
-		return err // there is nothing to tell of
+		return err // nothing to report
 	}
 	// An interruption ends the measuring, not what is said of it.
 	return errors.Join(err, o.report(context.WithoutCancel(ctx), c.Runs(), stdio))

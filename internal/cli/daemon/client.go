@@ -26,7 +26,7 @@ type server struct {
 
 func (s *server) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.at, "rpc", "", "`ADDRESS:PORT` or unix:PATH of the daemon (default: its own socket)")
-	flags.NameVar(f, &s.secretFile, "rpc-secret-file", "", "`FILE` with the secret that it needs")
+	flags.NameVar(f, &s.secretFile, "rpc-secret-file", "", "`FILE` with the daemon's secret")
 	f.SortFlags = false
 }
 
@@ -113,7 +113,7 @@ func newSteerCommand(name, short, method, ofAll string) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	if ofAll != "" {
-		cmd.Flags().BoolVar(&all, "all", false, "all of them")
+		cmd.Flags().BoolVar(&all, "all", false, "all downloads")
 	}
 	s.addFlags(cmd.Flags())
 	return cmd
@@ -167,8 +167,8 @@ GIDs, by which mlget status, pause, resume and remove know them.`,
 	f := cmd.Flags()
 	flags.NameVar(f, &a.output, "output", "o", "`NAME` of the file, below the daemon's folder")
 	flags.NameVar(f, &a.dir, "directory-prefix", "P", "`DIR` below the daemon's folder")
-	f.IntVar(&a.priority, "priority", 0, "downloads of a higher one begin earlier")
-	f.BoolVar(&a.isPaused, "paused", false, "do not begin before mlget resume")
+	f.IntVar(&a.priority, "priority", 0, "priority; higher ones start earlier")
+	f.BoolVar(&a.isPaused, "paused", false, "wait for mlget resume")
 	f.StringArrayVarP(&a.headers, "header", "H", nil, "send this header `LINE`, too")
 	f.StringVarP(&a.referer, "referer", "e", "", "`URL` to send as referer")
 	f.StringVar(&a.checksum, "checksum", "", "`ALGO=HEX`: sha256, sha512, sha1 or md5")

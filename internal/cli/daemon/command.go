@@ -49,7 +49,7 @@ func NewCommand(stdio console.IO) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "daemon [flags] [-- FLAGS]",
-		Short: "Download what clients of aria2's JSON-RPC ask for",
+		Short: "Download for clients of aria2's JSON-RPC",
 		Long: `mlget daemon downloads what clients ask for over aria2's JSON-RPC: AriaNg, aria2p,
 browser extensions. Its queue survives it. FLAGS are those of each download.`,
 		Example: `  mlget daemon --dir ~/Downloads

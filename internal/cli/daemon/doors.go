@@ -35,7 +35,7 @@ func (d *doors) open(rpc *aria2rpc.Server, l net.Listener) {
 // serve serves at l, and at the daemon's own socket if there can be one, until a client has
 // called shutdown, ctx ends or a server fails.
 func serve(ctx context.Context, rpc *aria2rpc.Server, l net.Listener, socket string, warn func(text string)) (err error) {
-	d := doors{failed: make(chan error, 2)} // none of the two servers waits to tell
+	d := doors{failed: make(chan error, 2)} // room for both servers' errors
 	d.open(rpc, l)
 	if own, failed := listenUnix(socket); failed == nil {
 		d.open(rpc.Trusted(), limited(own))

@@ -147,7 +147,7 @@ func jobFlags(o daemon.Options, u *url.URL) (all []string) {
 }
 
 // Download implements daemon.Downloader: the job's URIs are tried one after the other, until
-// one brings the file, or something fails that has nothing to do with its server.
+// one gives the file, or an error that is not its server's fault occurs.
 func (d *downloader) Download(ctx context.Context, job daemon.Job, p *daemon.Progress) daemon.Outcome {
 	ctx, cancel := interruptible(ctx)
 	defer cancel()

@@ -25,8 +25,8 @@ type energyMeter struct {
 	sum     aria2rpc.Energy
 }
 
-// newEnergyMeter makes a meter that is told by flags of downloads how power is measured. Power
-// that is not measured is each link's, by its model.
+// newEnergyMeter makes a meter that measures power as flags of downloads say. Without a
+// measurement, energy is each link's, by its model.
 func newEnergyMeter(o *get.Options, seen *metrics.Run) (*energyMeter, error) {
 	cfg, models, err := o.Power(time.Now())
 	if err != nil {

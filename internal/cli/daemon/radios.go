@@ -28,7 +28,7 @@ type radios struct {
 
 // opened are the links of all downloads; they are get.Shared.
 type opened interface {
-	Infos() []event.LinkInfo // that there are, or were; the list only grows
+	Infos() []event.LinkInfo // present and past links; the list only grows
 	Now() scheduler.Time
 }
 

@@ -65,7 +65,7 @@ and how many there are; with GIDs, only these.`,
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "go on until an interrupt")
+	cmd.Flags().BoolVar(&watch, "watch", false, "refresh until interrupted")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as aria2's methods have it")
 	s.addFlags(cmd.Flags())
 	return cmd

@@ -73,7 +73,7 @@ type PrintedError struct{ Err error }
 func (e PrintedError) Error() string { return e.Err.Error() }
 func (e PrintedError) Unwrap() error { return e.Err }
 
-// ErrMaxTime is the cause of the end that --max-time brings.
+// ErrMaxTime is the cause when --max-time ends a run.
 var ErrMaxTime = errors.New("the time limit of --max-time was reached")
 
 // ErrNoDaemon is returned where the daemon cannot be reached.

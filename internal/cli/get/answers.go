@@ -15,9 +15,8 @@ import (
 	"github.com/mlget/mlget/internal/fetch"
 )
 
-// answers keeps the headers of servers' answers: for people (-S), and in a file (-D). A
-// file comes in many ranges, and of one URL each status is told once. It is a
-// fetch.Answers.
+// answers keeps the headers of servers' answers: for people (-S), and in a file (-D). A file
+// comes in many ranges, so each status of a URL is shown once. It is a fetch.Answers.
 type answers struct {
 	bus  *event.Bus // nil: people want none
 	dump io.Writer  // nil: no file is wanted

@@ -35,15 +35,15 @@ type conditionOptions struct {
 func (o *conditionOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.newer, "timestamping", "N", false, "replace a file if the server's is newer")
 	flags.Detail(f, "timestamping", "It is fetched and replaced if the server's is newer, or of another size; else it is left as it is.")
-	f.BoolVar(&o.keep, "no-clobber", false, "fetch no file that is there already")
+	f.BoolVar(&o.keep, "no-clobber", false, "skip files that exist")
 	flags.Detail(f, "no-clobber", "-nc is the same. The server is not asked.")
-	f.StringVarP(&o.time, "time-cond", "z", "", "fetch only what is newer than `TIME`")
+	f.StringVarP(&o.time, "time-cond", "z", "", "fetch files only if newer than `TIME`")
 	flags.Detail(f, "time-cond", "A date, or a file whose time of change is meant; with - before it, only what is older.")
 }
 
 // addHabits defines what curl's users know of ETags.
 func (o *conditionOptions) addHabits(f *pflag.FlagSet) {
-	f.StringVar(&o.etag, "etag-compare", "", "fetch only what has not the ETag in this file")
+	f.StringVar(&o.etag, "etag-compare", "", "fetch only if the ETag differs from this file's")
 	f.StringVar(&o.saveETag, "etag-save", "", "write the ETag to this file")
 	f.Lookup("etag-compare").Hidden, f.Lookup("etag-save").Hidden = true, true
 }

@@ -97,7 +97,7 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 	case f.made > before:
 	case tree.Unwanted() > 0:
 		f.warn(true, flags.Shown(u)+": no file is wanted, as --accept, --reject or --level have it")
-	case rules.any(): // which is told
+	case rules.any(): // which is reported
 	case first.page.html: // of an empty directory, perhaps
 		f.warn(true, flags.Shown(u)+": the page names no file below itself")
 	default:

@@ -7,7 +7,7 @@ import (
 	"github.com/mlget/mlget/internal/link"
 )
 
-// Follower is told of the links of a Shared. Its methods are called one at a time.
+// Follower receives the changes of a Shared's links. Its methods are called one at a time.
 type Follower interface {
 	// Use says that a link can be used from now on, and is dialled by n. moved says that
 	// connections made before lead nowhere any more. account is where its bytes are counted.
@@ -22,7 +22,7 @@ func (o *Options) ShareWith(ctx context.Context, f Follower, warn func(important
 	return o.share(ctx, false, false, f, warn)
 }
 
-// announced is a link's place, of which is told when it can be used again, or not any more.
+// announced is a link's place, with whether its followers know it as usable.
 type announced struct {
 	*engine.Link
 	came     chan<- struct{}

@@ -21,7 +21,7 @@ type LinkFlags struct {
 // AddFlags defines the flags. specDetail is the manual's text of --link beyond its one line.
 func (l *LinkFlags) AddFlags(f *pflag.FlagSet, specDetail string) {
 	addLinkNames(f, &l.names)
-	f.StringArrayVar(&l.Specs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
+	f.StringArrayVar(&l.Specs, "link", nil, "describe a link: `NAME,KEY=VALUE`")
 	flags.Detail(f, "link", specDetail)
 	f.BoolVar(&l.requireAll, "require-all-links", false, "fail if a named link cannot be used")
 	f.BoolVarP(&l.ipv4, "ipv4", "4", false, "IPv4 only")

@@ -20,7 +20,7 @@ type chosen struct {
 	info  event.LinkInfo
 	// described is the name that --link has for it: its own, or its kind's.
 	described string
-	// own says that it has none of the interface's name but one of its own, as it goes through
+	// own says that the link has a name of its own, not the interface's, since it goes through
 	// a proxy or by a gateway: the interface may have several.
 	own bool
 }

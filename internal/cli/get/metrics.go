@@ -45,7 +45,7 @@ func (o *metricsOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func (o *metricsOptions) addExpertFlags(f *pflag.FlagSet) {
-	flags.DurationVar(f, &o.linger, "metrics-linger", "", 0, "serve metrics for so long after the end")
+	flags.DurationVar(f, &o.linger, "metrics-linger", "", 0, "serve metrics for this time after the end")
 	flags.Detail(f, "metrics-linger", "An interrupt ends it.")
 	f.BoolVar(&o.process, "metrics-go", false, "add the metrics of Go's runtime and of the process")
 }
@@ -145,7 +145,7 @@ func (w *metricsWatch) rewrite(ended <-chan struct{}) {
 		case <-ended:
 			return
 		case <-tick.C:
-			_ = metrics.WriteFile(w.options.textfile, w.run) // what goes wrong is told at the end
+			_ = metrics.WriteFile(w.options.textfile, w.run) // errors are reported at the end
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (r *outcome) status(id event.FileID) int {
 	return r.statuses[id]
 }
 
-// broken takes in why there is no file at a place, or none of those below u.
+// broken records why there is no file at a place, or none of those below u.
 func (r *outcome) broken(at int, u *url.URL, err error) { r.fail(failure{at, u, err}) }
 
 func (r *outcome) fail(f failure) {

@@ -27,9 +27,9 @@ const (
 	// pagePatience is how long a page may take over one link before the next link is
 	// asked as well. Chosen by hand: most pages come within a second.
 	pagePatience = 5 * time.Second
-	// leastPage is how many bytes of a page have to come in the time that a silence may
-	// last, or it has stalled. Chosen by hand: less than any link brings, and more than a
-	// server sends that only keeps one waiting.
+	// leastPage is how many bytes of a page have to come within the time-out for silence, or it
+	// has stalled. Chosen by hand: less than any link carries, and more than a server sends
+	// that only keeps a client waiting.
 	leastPage = 4 << 10
 )
 

@@ -25,8 +25,7 @@ type Part struct {
 	Only     netip.Addr // where its host is; not valid: where the name leads over each link
 }
 
-// Tally is told of the bytes that links have received. Its method may be called from any
-// goroutine.
+// Tally counts the bytes that links have received. Its method may be called from any goroutine.
 type Tally interface {
 	Received(link string, bytes int64)
 }

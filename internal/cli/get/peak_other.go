@@ -2,5 +2,5 @@
 
 package get
 
-// peakOfImage is 0: here, getrusage is all that there is.
+// peakOfImage is 0: this system has only getrusage.
 func peakOfImage() int64 { return 0 }

@@ -29,13 +29,13 @@ type powerOptions struct {
 }
 
 func (o *powerOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.policy, "energy", "", "`POLICY` of costly links: off, emtcp, min-energy")
+	f.StringVar(&o.policy, "energy", "", "save energy by `POLICY`: off, emtcp, min-energy")
 	flags.Detail(f, "energy", "off is the default, for many files with --mode lowe min-energy; emtcp=SHARE moves another part than 0.24.")
 	o.sample.AddSourceFlag(f)
 	f.Lookup("power").Usage = "measure power with `SOURCE`"
 	flags.Detail(f, "power", strings.Join(append(power.Names(), power.Model), ", ")+".")
-	flags.DurationVar(f, &o.baseline, "power-baseline", "", 0, "measure so long before the first connection")
-	flags.DurationVar(f, &o.tail, "tail", "", 0, "measure so long after the end")
+	flags.DurationVar(f, &o.baseline, "power-baseline", "", 0, "measure power for this time before the start")
+	flags.DurationVar(f, &o.tail, "tail", "", 0, "measure power for this time after the end")
 	flags.Detail(f, "tail", "An interrupt ends it.")
 	f.StringVar(&o.modelFile, "energy-model", "", "`FILE` that describes this device's radios")
 	flags.Detail(f, "energy-model", "See docs/energy-models.md.")
@@ -109,7 +109,7 @@ type sampler interface {
 	Stop()
 }
 
-// start begins to sample, as soon as the run has been told of.
+// start begins to sample, after the event of the run's start.
 func (m measurement) start(run event.RunStarted) sampler {
 	if m.power.Source == power.Model {
 		return modelled.Start(modelled.Config{Models: m.models, Interval: m.power.Interval, Run: run, Bus: m.power.Bus})

@@ -26,7 +26,7 @@ type processors struct {
 	cpu   time.Duration // the process's until then
 }
 
-// observe is told what CPU time the process has used by now, and reports whether it should
+// observe takes the CPU time that the process has used by now, and reports whether it should
 // run on many processors.
 func (p *processors) observe(now, cpu time.Duration) (many bool) {
 	over := now - p.since

@@ -45,13 +45,13 @@ type requestOptions struct {
 func (o *requestOptions) addFlags(f *pflag.FlagSet) {
 	f.VarP(dataFlag{o, asForm}, "data", "d", "send `DATA` as a form, over one link")
 	flags.Detail(f, "data", "POST, unless -X says otherwise; @FILE sends a file without its line ends; several are joined with &. One request over one link, which is not tried again by itself.")
-	f.StringVarP(&o.method, "request", "X", "", "`METHOD` in the place of GET or POST")
+	f.StringVarP(&o.method, "request", "X", "", "use `METHOD` instead of GET or POST")
 	flags.NameVar(f, &o.cert, "cert", "E", "identify by the certificate in `FILE` (PEM)")
-	flags.NameVar(f, &o.key, "key", "", "its key, if it is in another `FILE` (PEM)")
+	flags.NameVar(f, &o.key, "key", "", "its key, if in another `FILE` (PEM)")
 }
 
 func (o *requestOptions) addExpertFlags(f *pflag.FlagSet) {
-	f.Var(dataFlag{o, asIs}, "post-data", "send `DATA` as it is, as --data does else")
+	f.Var(dataFlag{o, asIs}, "post-data", "send `DATA` unchanged, without @FILE")
 	f.StringVar(&o.pins, "pinnedpubkey", "", "public keys, one of which servers must have: sha256//BASE64[;...], or a `FILE`")
 	f.StringArrayVar(&o.resolve, "resolve", nil, "`HOST:PORT:ADDRESS`[,ADDRESS...] to connect to, without a name server")
 	f.StringArrayVar(&o.moves, "connect-to", nil, "`HOST:PORT:HOST:PORT`: connect to the latter in the place of the former")
@@ -68,7 +68,7 @@ func (o *requestOptions) addHabits(f *pflag.FlagSet, tries *flags.Tries) {
 	f.Var(dataFlag{o, asBytes}, "data-binary", "--post-data, or a file's")
 	f.Var(dataFlag{o, asForm}, "data-ascii", "--data")
 	f.Var(dataFlag{o, encoded}, "data-urlencode", "--data, of which this percent-encodes what needs it")
-	f.BoolVarP(&o.inQuery, "get", "G", false, "what --data has is the URL's query")
+	f.BoolVarP(&o.inQuery, "get", "G", false, "append --data to the URL as its query")
 	f.Var(dataFlag{o, ofFile}, "post-file", "--post-data of a file")
 	for _, name := range []string{"retry", "data-raw", "data-binary", "data-ascii", "data-urlencode", "get", "post-file"} {
 		f.Lookup(name).Hidden = true

@@ -30,7 +30,7 @@ const (
 // one or two.
 const spareForAuto = 4
 
-// lister tells of the interfaces as they are now; link.System is one.
+// lister lists the present interfaces; link.System is one.
 type lister interface {
 	List(ctx context.Context) ([]link.Info, error)
 }

@@ -262,13 +262,13 @@ func (p *plans) links(bus *event.Bus, started time.Time, begun []chosen, nets []
 	return links
 }
 
-// notBegun tells of a run for which there is no link.
+// notBegun publishes the events of a run for which there is no link.
 func (r *run) notBegun(err error) {
 	r.bus.Publish(r.o.runStarted(r.started, nil, r.task.files()))
 	notBegun(&r.bus, r.started, r.task, err)
 }
 
-// endEvents tells of the run's end, which is the last that is told.
+// endEvents publishes the run's end, the last event.
 func (r *run) endEvents(err error) {
 	ended := runEnded(r.started, err, r.totals)
 	ended.Policy = r.endPolicy()
@@ -367,7 +367,7 @@ func (o *Options) download(
 	return e.DownloadAll(ctx, batch)
 }
 
-// notBegun tells of the files for which there is no link, as far as they are known.
+// notBegun publishes the files for which there is no link, as far as they are known.
 func notBegun(bus *event.Bus, started time.Time, t *task, err error) {
 	code, _ := exit.Classify(err)
 	now, told := scheduler.Time(time.Since(started)), 0

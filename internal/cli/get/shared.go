@@ -137,7 +137,7 @@ func (s *Shared) Name(id int) string {
 	return s.infos[id].Name
 }
 
-// Infos are the links that there are, or were, by LinkID. It is not to be changed.
+// Infos are the present and past links, by LinkID. It is not to be changed.
 func (s *Shared) Infos() []event.LinkInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()

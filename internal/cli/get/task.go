@@ -153,7 +153,7 @@ func (o *Options) wantOutput() (n int) {
 	return n
 }
 
-// only is the one URL that there is.
+// only is the run's only URL.
 func (o *Options) only(t *task) (*url.URL, *engine.Checksum, error) {
 	several := errOutputs()
 	switch {

@@ -34,19 +34,19 @@ type treeOptions struct {
 func (o *treeOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.level, "level", "with -r: pages to go through, at most")
 	flags.Detail(f, "level", "1 is the first page alone; 0 or inf: no limit.")
-	f.StringSliceVar(&o.accept, "accept", nil, "with -r: only files that end or look as in `LIST`")
+	f.StringSliceVar(&o.accept, "accept", nil, "with -r: only suffixes or patterns of `LIST`")
 	flags.Detail(f, "accept", "Comma-separated: endings of names, or patterns with * ? [ ]. -A LIST, together with -r, is the same.")
-	f.StringSliceVar(&o.reject, "reject", nil, "with -r: no files that end or look as in `LIST`")
+	f.StringSliceVar(&o.reject, "reject", nil, "with -r: no suffixes or patterns of `LIST`")
 	flags.Detail(f, "reject", "-R LIST, together with -r, is the same.")
 }
 
 func (o *treeOptions) addExpertFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.acceptRegex, "accept-regex", "", "with -r: only files whose URL the expression `REGEX` finds something in")
-	f.StringVar(&o.rejectRegex, "reject-regex", "", "with -r: no files whose URL the expression `REGEX` finds something in")
+	f.StringVar(&o.acceptRegex, "accept-regex", "", "with -r: only files whose URL matches `REGEX`")
+	f.StringVar(&o.rejectRegex, "reject-regex", "", "with -r: no files whose URL matches `REGEX`")
 	f.BoolVar(&o.flat, "no-directories", false, "with -r: all files into one directory")
 	f.Var(&o.cut, "cut-dirs", "with -r: make the directories of the URL's path, but the first N")
 	flags.Detail(f, "cut-dirs", "Without it all those of the URL itself are left out.")
-	flags.DurationVar(f, &o.wait, "wait", "", 0, "pause between the beginnings of files")
+	flags.DurationVar(f, &o.wait, "wait", "", 0, "pause between the starts of files")
 	f.StringVar(&o.robots, "robots", "on", "with -r: whether robots.txt is obeyed: on, `off`")
 	flags.Detail(f, "robots", "-e robots=off, wget's, is the same as --robots=off.")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// usageEvery is how often a record is told what the process uses: as often as in
-// the thesis's measurements [3.1.3].
+// usageEvery is how often the process's usage is recorded: as often as in the thesis's
+// measurements [3.1.3].
 const usageEvery = time.Second
 
 // sampleUsage publishes what the process uses, if a record is kept, until stop is

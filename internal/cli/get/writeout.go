@@ -49,8 +49,8 @@ func (o *Options) writeOutput(stdio console.IO) (*writeOut, error) {
 	return w, err
 }
 
-// newWriteOut reads a format as curl does: @FILE and @- stand for a file's
-// content. It gives nil for no format, and warns of variables that there are not.
+// newWriteOut reads a format as curl does: @FILE and @- stand for a file's content. It returns
+// nil for no format, and warns of unknown variables.
 func newWriteOut(format string, in io.Reader, warn func(text string)) (*writeOut, error) {
 	if format == "" {
 		return nil, nil
@@ -202,8 +202,8 @@ func (w *writeOut) values(r report.Report, f report.File, id event.FileID, statu
 	return v
 }
 
-// links are what is told of the run's links; addresses are those of the link
-// that carried most.
+// links are the variables of the run's links; addresses are those of the link that carried
+// most.
 func (v values) links(r report.Report) {
 	var best report.Link
 	names, conns := []string{}, 0

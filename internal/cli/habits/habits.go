@@ -284,7 +284,7 @@ func (l *commandLine) letter(group string, i int) (ended bool, err error) {
 	}
 	r := l.find(letter, value)
 	if r == nil {
-		l.out = append(l.out, "-"+group[i:]) // pflag says that there is none
+		l.out = append(l.out, "-"+group[i:]) // pflag reports that it is unknown
 		return true, nil
 	}
 	if r.value == "" {

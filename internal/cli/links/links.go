@@ -25,7 +25,7 @@ func NewCommand(stdio console.IO) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "links",
-		Short: "Show what each link can do, and why not",
+		Short: "Show which links can be used, and why others cannot",
 		Args:  flags.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runLinks(cmd.Context(), asJSON, stdio)

@@ -20,7 +20,7 @@ import (
 	"github.com/mlget/mlget/internal/power"
 )
 
-// sysfs is where the kernel tells of the machine.
+// sysfs is where the kernel describes the machine.
 const sysfs = "/sys"
 
 // Options holds the flags of measuring power.
@@ -44,9 +44,9 @@ func (o *Options) AddSourceFlag(f *pflag.FlagSet) {
 
 // AddReadingFlags defines the flags that say how readings are taken.
 func (o *Options) AddReadingFlags(f *pflag.FlagSet) {
-	flags.DurationVar(f, &o.Interval, "power-interval", "", time.Second, "between readings of power")
+	flags.DurationVar(f, &o.Interval, "power-interval", "", time.Second, "time between power readings")
 	f.StringVar(&o.unit, "power-unit", string(power.UnitAuto), "`UNIT` of a battery's current: auto, uA, mA")
-	f.StringVar(&o.sysfs, "sysfs", sysfs, "`DIR` that stands for /sys")
+	f.StringVar(&o.sysfs, "sysfs", sysfs, "`DIR` to read instead of /sys")
 }
 
 // Config checks the flags and makes a configuration of them.
@@ -82,7 +82,7 @@ func Models(name string) (energy.Models, error) {
 	if err != nil {
 		return energy.Models{}, err
 	}
-	// A byte more than is allowed: so a file that is too long is told from others.
+	// A byte more than allowed, to detect a file that is too long.
 	data, err := io.ReadAll(io.LimitReader(f, energy.MaxModelFile+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return energy.Models{}, err

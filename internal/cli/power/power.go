@@ -30,7 +30,7 @@ func NewCommand(stdio console.IO) *cobra.Command {
 	var test stressOptions
 	cmd := &cobra.Command{
 		Use:   "power [flags] [-- MLGET FLAGS...]",
-		Short: "Show what power can be measured with, and why not",
+		Short: "Show which power sources can be read",
 		Long: `Show what power can be measured with on this machine, and why not.
 
 --stress URL measures what the device can draw: at rest, with each link saturated
@@ -65,9 +65,9 @@ to count. What follows -- are flags of the downloads.`,
 	}
 	o.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&watch, "watch", false, "print readings until interrupted")
-	cmd.Flags().StringVar(&test.url, "stress", "", "measure the load that downloads of `URL` and the processor make")
-	cmd.Flags().StringSliceVarP(&test.links, "links", "l", []string{link.Auto}, "of the stress test, as for a download")
-	flags.DurationVar(cmd.Flags(), &test.phase, "phase", "", 20*time.Second, "of the stress test: how long each load lasts")
+	cmd.Flags().StringVar(&test.url, "stress", "", "measure power under load: downloads of `URL`, processor")
+	cmd.Flags().StringSliceVarP(&test.links, "links", "l", []string{link.Auto}, "links of the stress test, as for a download")
+	flags.DurationVar(cmd.Flags(), &test.phase, "phase", "", 20*time.Second, "how long each load of the stress test lasts")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; with --watch, JSON lines as --record writes them")
 	cmd.Flags().SortFlags = false
 	return cmd

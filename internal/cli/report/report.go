@@ -43,12 +43,12 @@ type reportOptions struct {
 func (o *reportOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output", "o", "", "write to `FILE`; its ending says what: "+strings.Join(page.Formats(), ", ")+"; DIR/ = an SVG for each figure")
 	f.StringSliceVar(&o.figures, "figure", nil, "only these figures: "+strings.Join(page.Names(), ", "))
-	f.StringVar(&o.title, "title", "", "of the page, or of the figure")
+	f.StringVar(&o.title, "title", "", "title of the page, or of the figure")
 	f.Var(&o.xlim, "xlim", "ends of time axes, `LOW:HIGH`, in s; of comparisons, ends of the values")
-	f.Var(&o.ylim, "ylim", "ends of upright axes, `LOW:HIGH`")
+	f.Var(&o.ylim, "ylim", "ends of vertical axes, `LOW:HIGH`")
 	f.Float64Var(&o.fontSize, "font-size", 12, "of figures in files of SVG, PDF and PNG, 4 to 20, in pixels; a figure is 340 wide")
 	f.BoolVar(&o.ascii, "ascii", false, "draw the figures with characters, too")
-	f.StringVar(&o.modelFile, "energy-model", "", "as for a download: for what is modelled of records")
+	f.StringVar(&o.modelFile, "energy-model", "", "as for a download: models for records")
 }
 
 // NewCommand makes the command.
@@ -211,7 +211,7 @@ func (l *limitsFlag) Set(text string) error {
 	return nil
 }
 
-// WritePage writes a report to a file, whose ending is one that there is.
+// WritePage writes a report to a file with a known ending.
 func WritePage(name string, s *study.Study, o page.Options) error {
 	format, err := page.FormatOf(name)
 	if err != nil {

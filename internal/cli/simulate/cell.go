@@ -79,7 +79,7 @@ func perJoule(e *sim.Energy) float64 { return e.MbpsPerJoule }
 // waste is the median of the wasted bytes, for people.
 func (c cell) waste() string { return units.Bytes(int64(c.median(wasteOf))) }
 
-// shares says what each link brought.
+// shares shows each link's share.
 func (c cell) shares() string {
 	parts := make([]string, len(c.first().Links))
 	for i, l := range c.first().Links {

@@ -34,8 +34,8 @@ type simulateEnergy struct {
 func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "energy", []string{scheduler.EnergyOff.String()}, "as for a download; several are compared, in modelled joules")
 	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default the scenario's, or after its name)")
-	f.Float64Var(&o.perConn, "per-connection", -1, "what a connection draws beside its radio, in `MW` (by default as the scenario has it)")
-	flags.DurationVar(f, &o.maxTime, "max-time", "", 0, "what --energy min-energy is to be in time for")
+	f.Float64Var(&o.perConn, "per-connection", -1, "power of a connection beside its radio, in `MW` (default: the scenario's)")
+	flags.DurationVar(f, &o.maxTime, "max-time", "", 0, "with --energy min-energy, the deadline to meet")
 	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/measured/energy.md")
 }
 
@@ -103,7 +103,7 @@ func writeJoules(out io.Writer, all []cell) error {
 	return w.Flush()
 }
 
-// joules says what each link brought, and what it took.
+// joules shows each link's share and energy.
 func (c cell) joules() string {
 	parts := make([]string, len(c.first().Links))
 	for i, l := range c.first().Links {

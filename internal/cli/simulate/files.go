@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// untuned is the mode in which the scheduler is told of no plan.
+	// untuned is the mode in which the scheduler gets no plan.
 	untuned = "untuned"
 	// filesAlgorithm is the algorithm of rehearsed jobs of many files.
 	filesAlgorithm = "3"
@@ -118,7 +118,7 @@ func (o *simulateOptions) runFiles(out io.Writer) error {
 	return writeBatches(out, all)
 }
 
-// jobs says whether a scenario brings its own files.
+// jobs says whether a scenario has its own files.
 func (o *simulateOptions) jobs() bool {
 	return slices.ContainsFunc(o.scenarios, func(name string) bool { return strings.HasPrefix(name, jobPrefix) })
 }

@@ -58,8 +58,8 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.scenarios, "scenario", "s", []string{"high-speed"},
 		"linklab's scenarios, by name or file; all; "+randomPrefix+"N = made up from N; "+jobPrefix+"N = a job of many files")
 	f.StringSliceVar(&o.algorithms, "algorithm", scheduler.Names(), "the algorithms to compare; exec:PROGRAM is one of your own")
-	f.IntVar(&o.runs, "runs", 1, "how often, with links that wander differently; medians are shown")
-	f.Uint64Var(&o.seed, "seed", 1, "of the first run")
+	f.IntVar(&o.runs, "runs", 1, "runs with differently varying links; medians are shown")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed of the first run")
 	o.size = flags.Size{Bytes: 250e6, Text: "250MB"}
 	f.Var(&o.size, "size", "of the file")
 	f.Var(&o.overlap, "overlap", "as for a download")
@@ -74,7 +74,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.noFailover, "no-failover", false, "as for a download")
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 over TLS 1.3 rather than HTTP/1.1 in clear")
 	f.BoolVar(&o.json, "json", false, "print JSON: every run")
-	f.BoolVar(&o.thesis, "thesis", false, "hold the simulator against the thesis's tables: docs/measured/thesis.md")
+	f.BoolVar(&o.thesis, "thesis", false, "compare the simulator with the thesis's tables: docs/measured/thesis.md")
 	o.energy.addFlags(f)
 	o.files.addFlags(f)
 }
@@ -84,7 +84,7 @@ func NewCommand(stdio console.IO) *cobra.Command {
 	var o simulateOptions
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "Rehearse downloads over model links, in no time",
+		Short: "Simulate downloads over model links, in virtual time",
 		Long: `simulate runs the scheduler of a download over model links in virtual time:
 TCP's handshakes and slow start, build-up and wandering of rates, failures.
 "efficiency" is the least time in which the links could carry the file (the
@@ -218,8 +218,8 @@ func (o *simulateOptions) rehearse(name, algorithm, energy string, stderr io.Wri
 	return runs, err
 }
 
-// config is the scenario of that name as a rehearsal. One that is made up brings
-// its own size, protocol and seed.
+// config is the scenario of that name as a rehearsal. A random one has its own size, protocol
+// and seed.
 func (o *simulateOptions) config(name string) (sim.Config, error) {
 	var cfg sim.Config
 	if isJob := strings.HasPrefix(name, jobPrefix); isJob || strings.HasPrefix(name, randomPrefix) {
