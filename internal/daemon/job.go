@@ -53,7 +53,11 @@ type Job struct {
 	Code      int    `json:"code,omitempty"` // aria2's exit code
 	Message   string `json:"message,omitempty"`
 	Retryable bool   `json:"retryable,omitempty"` // it failed for the network
-	Retries   int    `json:"retries,omitempty"`   // how often it was begun again for that
+
+	// silent says that nobody is told when the job begins again: only a limit has changed.
+	silent bool
+
+	Retries int `json:"retries,omitempty"` // how often it was begun again for that
 }
 
 // Priority is the job's place among those that wait: jobs of a higher one begin earlier.

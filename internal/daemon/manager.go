@@ -13,6 +13,7 @@ const (
 	optConcurrent = "max-concurrent-downloads"
 	optPause      = "pause"
 	optOverall    = "max-overall-download-limit"
+	optLimit      = "max-download-limit"
 	optPriority   = "mlget-priority" // aria2 has none
 )
 
@@ -136,7 +137,10 @@ func (m *Manager) begin() {
 		r.progress.SetDone(j.Done)
 		m.busy[j.GID] = r
 		m.save(j)
-		m.tell(Notice{Kind: Started, GID: j.GID})
+		if !j.silent {
+			m.tell(Notice{Kind: Started, GID: j.GID})
+		}
+		j.silent = false
 		m.wait.Go(func() { m.run(ctx, task, r) })
 	}
 }
@@ -329,7 +333,7 @@ func (m *Manager) Unpause(prefix string) (GID, error) {
 }
 
 func (m *Manager) unpause(j *Job) {
-	j.Message = ""
+	j.Message, j.silent = "", false
 	m.q.Set(j, Waiting)
 	m.save(j)
 }

@@ -104,6 +104,42 @@ func TestManagerRunsAQueue(t *testing.T) {
 	})
 }
 
+// TestLimitsChangeSilently: aria2 tells of a download that begins again with other options, but not
+// of one that only has another limit.
+func TestLimitsChangeSilently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t)
+		told := m.Subscribe()
+		add(t, m, 1, "a")
+		synctest.Wait()
+		for _, change := range []func() error{
+			func() error { return m.SetGlobal(Options{"max-overall-download-limit": "1000"}) },
+			func() error { return m.SetOptions(GID(1).String(), Options{"max-download-limit": "10"}) },
+		} {
+			if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if got := states(t, m, 1); got[0] != Active {
+				t.Error(got)
+			}
+		}
+		if len(told) != 1 {
+			t.Errorf("%d notices of one start", len(told))
+		}
+		if err := m.SetOptions(GID(1).String(), Options{"header": "X: y", "max-download-limit": "10"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(told) != 2 {
+			t.Errorf("%d notices of two starts", len(told))
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestFailedJobsGoOnWhenLinksReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := start(t)

@@ -94,6 +94,7 @@ func (m *Manager) SetGlobal(o Options) error {
 	if changed[optOverall] != before {
 		m.limit()
 		for _, j := range slices.Backward(slices.Clone(m.q.active)) {
+			j.silent = true
 			m.alter(j, j.URIs, j.Options) // begun again, it has the new limit
 		}
 	}
@@ -113,6 +114,7 @@ func (m *Manager) SetOptions(prefix string, o Options) error {
 			return ErrState
 		}
 		all := j.Options.All()
+		j.silent = j.State == Active && onlyLimit(all, o)
 		maps.Copy(all, o)
 		before := j.Priority()
 		m.alter(j, j.URIs, all.Pack())
@@ -123,6 +125,16 @@ func (m *Manager) SetOptions(prefix string, o Options) error {
 		return nil
 	})
 	return err
+}
+
+// onlyLimit says whether changed has nothing new but a limit.
+func onlyLimit(before, changed Options) bool {
+	for name, value := range changed {
+		if was, there := before[name]; name != optLimit && (!there || was != value) {
+			return false
+		}
+	}
+	return true
 }
 
 // SetURIs changes a job's URIs. An active job is begun again with them.
