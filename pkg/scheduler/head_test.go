@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// streamOf is a stream over two links that have both been delivering for a while, at so many
-// bytes per second each, whose consumer has read all that it could.
-func streamOf(t *testing.T, rate float64) *rig {
+// streamOf is a stream over two links that have both been delivering for a while, 4 MB
+// per second each, whose consumer has read all that it could.
+func streamOf(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 200 << 20, Window: 16 << 20})
 	r.up(2)
-	r.serve(Second, rate, rate)
+	r.serve(Second, 4e6, 4e6)
 	if r.core.flight.first() == nil || r.core.Left() > 200<<20-1<<20 {
 		t.Fatal("nothing has come")
 	}
@@ -52,7 +52,7 @@ func (r *rig) serve(d Time, rates ...float64) (acts []Action) {
 // a connection that has nothing else to bring.
 func TestTheHeadOfAStreamIsNotWaitedFor(t *testing.T) {
 	for silent := range LinkID(2) {
-		r := streamOf(t, 4e6)
+		r := streamOf(t)
 		rates := []float64{4e6, 4e6}
 		rates[silent] = 0
 		for ch := r.core.flight.first(); ch.link != silent; ch = r.core.flight.first() {
@@ -82,7 +82,7 @@ func TestTheHeadOfAStreamIsNotWaitedFor(t *testing.T) {
 // TestTheHeadNeedsNoConnectionThatIsRefused: where the server has refused a link's next connection,
 // the head waits for one that is served.
 func TestTheHeadNeedsNoConnectionThatIsRefused(t *testing.T) {
-	r := streamOf(t, 4e6)
+	r := streamOf(t)
 	for id := range r.core.links {
 		r.core.links[id].streams.refuse(1)
 	}
@@ -96,7 +96,7 @@ func TestTheHeadNeedsNoConnectionThatIsRefused(t *testing.T) {
 // TestAProbeLeavesTheHeadAlone: a banned link is not asked for what a stream's consumer is the
 // next to read.
 func TestAProbeLeavesTheHeadAlone(t *testing.T) {
-	r, probes := streamOf(t, 4e6), 0
+	r, probes := streamOf(t), 0
 	for _, a := range r.serve(3*Second, 0, 4e6) {
 		if a.Kind == Start && a.Link == 0 && r.core.links[0].health.bans > 0 {
 			probes++
@@ -121,7 +121,7 @@ func TestAProbeLeavesTheHeadAlone(t *testing.T) {
 // TestAConsumerThatHasEnoughDoesNotHurry: a link that pauses is kept for as long as one of a file
 // is while the consumer has more to read than a quarter of the window.
 func TestAConsumerThatHasEnoughDoesNotHurry(t *testing.T) {
-	r := streamOf(t, 4e6)
+	r := streamOf(t)
 	silent := r.core.flight.first().link
 	r.core.drained = r.core.Prefix() - 8<<20
 	for r.core.links[silent].health.idle(r.now) < 400*Millisecond {
