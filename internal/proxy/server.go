@@ -93,8 +93,10 @@ func (s *Server) Configure(cfg Config) {
 }
 
 // Serve serves clients until ctx ends or the listener fails. Clients' tunnels have the
-// grace to finish then.
+// grace to finish then. The log package's own log is switched off for the whole program: net/http
+// writes there what servers send unasked, as often as they do, and has no other place for it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	log.SetOutput(io.Discard)
 	web := &handed{addr: l.Addr(), conns: make(chan net.Conn), closed: make(chan struct{})}
 	served := make(chan struct{})
 	go func() {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -168,7 +167,6 @@ func (o *options) run(ctx context.Context, reread func() (*options, error), stdi
 	}
 	server := proxy.New(cfg)
 	page.Show(server)
-	log.SetOutput(io.Discard) // net/http says there what servers send unasked, as often as they do
 	all.server = server
 	if err := all.use(ctx, args); err != nil {
 		return err
