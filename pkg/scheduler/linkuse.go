@@ -32,7 +32,7 @@ type linkUse struct {
 type selection struct {
 	terms   bool // a link's terms bound its use, whatever the energy
 	next    Time // when to look again
-	due     Time // when at the latest, whoever works; 0: never
+	due     Time // when at the latest, whichever links work; 0: never
 	changed bool // other links serve than when last chosen
 }
 
