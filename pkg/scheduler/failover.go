@@ -78,9 +78,9 @@ func (c *Core) failover(out []Action) []Action {
 		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
 			out = c.probeByReconnect(id, out)
 		case l.health.reconnect.tries > 0:
-			out = c.endReconnectProbe(id, out)
+			out = c.flight.endReconnectProbe(id, out)
 		case l.load.requests > 1:
-			out = c.releaseSilent(id, out)
+			out = c.flight.releaseSilent(id, out)
 		}
 	}
 	return out

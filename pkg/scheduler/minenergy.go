@@ -212,7 +212,7 @@ func (c *Core) chooseLinks(out []Action) []Action {
 		if d.chosen {
 			out = d.wake(id, a, out)
 		} else {
-			out = c.rest(id, a, true, out)
+			out = c.flight.rest(id, a, true, out)
 		}
 	}
 	return out
