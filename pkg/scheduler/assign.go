@@ -285,7 +285,7 @@ func (c *Core) nextDecision(l *link) Time {
 	if l.load.received == 0 && l.rtt.min == 0 { // a far link gets more connections
 		if due := l.health.lastByte + longTrip; due > c.now {
 			wake = min(wake, due)
-		} else if c.sizesUnknown() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
+		} else if c.flight.sizesUnknown() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
 			wake = min(wake, c.now+leastWake)
 		}
 	}

@@ -279,7 +279,7 @@ func (b *batchFuzz) check() {
 			}
 		}
 	}
-	if active != s.active || guesses != s.guesses.parts || unconfirmed != s.guesses.unconfirmed.parts || guessed != s.guesses.bytes || len(s.spare)+active != len(s.files) || s.fileIndex.n != active {
+	if active != s.active || guesses != s.guesses.parts || unconfirmed != s.guesses.unconfirmed.parts || guessed != s.guesses.bytes || len(s.spare)+active != len(s.files) || len(s.slots) != active {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {

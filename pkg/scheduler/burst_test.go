@@ -261,9 +261,9 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		if r.now += 4 * Second; asked < n {
 			t.Fatalf("%d requests", asked)
 		}
-		c.now = r.now
+		c.now, c.flight.now = r.now, r.now
 		l.streams.conn[0].heard = r.now
-		if c.releaseSilent(0, nil); (len(c.flight.chunks) == asked) != kept {
+		if c.flight.releaseSilent(0, nil); (len(c.flight.chunks) == asked) != kept {
 			t.Errorf("%.0f kB/s: %d of %d requests are kept after 4 s", rate/1e3, len(c.flight.chunks), asked)
 		}
 	}

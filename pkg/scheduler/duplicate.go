@@ -57,7 +57,7 @@ func (c *Core) replaceDuplicate(thief LinkID, stream StreamID, ch *chunk, out []
 	original := ch.id
 	out = c.flight.unpair(ch, out)
 	ch = &c.flight.chunks[c.flight.find(original)]
-	ch.duplicate = NoChunk // unpair leaves that to whoever ends it
+	ch.duplicate = NoChunk // unpair leaves that to its caller
 	return c.takeOver(thief, stream, ch, ch.left(), out)
 }
 

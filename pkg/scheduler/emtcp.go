@@ -8,15 +8,15 @@ package scheduler
 // they saw the best efficiency.
 //
 // In the paper data is pushed, so that a link may be idle while the other one has
-// a queue. Here links pull: whoever is idle has been asked already when the next
+// a queue. Here links pull: an idle link has been given work already when the next
 // one's turn comes, or has taken over what the others have queued, and so is never
 // seen idle; and a costly link that is asked for 24 % less asks again 24 % sooner.
-// So the states are seen where they arise, and what moves are the costly link's
-// turns:
+// So the states are seen where they arise, and it is the costly link's turns that
+// move:
 //
-//   - A cheap link is idle when it could be asked for more and there is nothing
-//     that it could be asked for. That is seen before it takes something over, and
-//     holds until the costly link is given work. Till then the costly link of a
+//   - A cheap link is idle when it could take more work and there is none. That is
+//     seen before it takes something over, and
+//     holds until the costly link is given work. Until then the costly link of a
 //     stream (Config.Window) is given no more than its share less 24 %, as long
 //     as the consumer has something in reserve.
 //   - A cheap link is congested when it owes bytes and none have come for a while.

@@ -56,7 +56,7 @@ func (v View) brings(l LinkID, end float64) float64 {
 }
 
 // late says whether a link owes bytes and has been silent for longer than bursts
-// explain: nobody should wait for it.
+// explain: no other link should wait for it.
 func (v View) late(id LinkID) bool {
 	l := &v.core.links[id]
 	return !without("late-link") && l.load.requests > 0 && v.core.now-l.health.lastByte > max(rateWindow, 2*l.rtt.known())

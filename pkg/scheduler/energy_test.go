@@ -303,7 +303,7 @@ func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30, Energy: EnergyMin, Deadline: 1000 * Second})
 	r.up(2)
 	r.core.links[1].ban(r.core.now, 1)
-	r.core.rest(1, Action{Why: ReasonDear}, true, nil)
+	r.core.flight.rest(1, Action{Why: ReasonDear}, true, nil)
 	l := &r.core.links[1]
 	l.health.notBefore = r.now + 5*Second
 	for after, want := range map[Time]bool{failingMost / 2: true, 2 * failingMost: false, 5 * Second: true} {

@@ -164,7 +164,7 @@ const (
 // advance takes the exploration of a link on. usable says whether the link may be given work.
 func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 	e := &s.explore
-	if e.step != pairing && usable && l.mayTry(now, t) && l.rttShifted(now, t) && !without("rtt-shift") {
+	if e.step != pairing && usable && l.rttShifted(now, t) && l.mayTry(now, t) && !without("rtt-shift") {
 		s.followRTTShift(now, l)
 	}
 	handshook := l.rtt.handshakes > e.shakes
@@ -172,7 +172,7 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 	case watching:
 		switch {
 		case !usable:
-		case l.mayTry(now, t) && s.queue.tooShort(now, l) && now-l.health.lastByte <= leastWake && !without("short-queue"):
+		case now-l.health.lastByte <= leastWake && s.queue.tooShort(now, l) && l.mayTry(now, t) && !without("short-queue"):
 			s.try(now, l.rateSince(s.queue.from, now))
 		case s.worthExploring(now, l, t) && !without("pair-trial"):
 			return askAnother
@@ -206,6 +206,9 @@ func (c *Core) explore(out []Action) []Action {
 	}
 	for i := range c.links {
 		id, s := LinkID(i), &c.links[i].streams
+		if s.explore.step == watching && !s.maybeMore() {
+			continue // most of the time, on every link
+		}
 		switch s.advance(c.now, &c.links[i], c.task(), c.usable(&c.links[i])) {
 		case askAnother:
 			out = c.askAnother(id, out)
@@ -222,6 +225,12 @@ func (c *Core) explore(out []Action) []Action {
 
 func (e *exploring) begin(step exploringStep, now Time, l *link) {
 	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.rtt.handshakes, l.load.received, l.speeds.total[0], false
+}
+
+// maybeMore says whether a link with one connection shows any sign that it could carry more.
+func (s *streams) maybeMore() bool {
+	e := &s.explore
+	return s.oneConnection() && (e.paused || e.level >= e.wanted || s.rttShift.from.at > 0 || s.queue.from.at > 0 && s.loss.grew.at > 0)
 }
 
 // oneConnection says whether a link has one connection, and no trial that would change that.

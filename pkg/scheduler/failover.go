@@ -21,8 +21,8 @@ const (
 	// TCP (0.2 s and 0.4 s).
 	silentRTTs  = 6
 	silentFloor = 700 * Millisecond
-	// A longer time than unseen between two Ticks counts as one in which nobody looked: a process
-	// that was not scheduled, or suspended, cannot tell whether its links were silent meanwhile.
+	// A time longer than unseen between two Ticks is left out of account: a process that was not
+	// scheduled, or suspended, cannot tell whether its links were silent meanwhile.
 	unseen = 300 * Millisecond
 	// silentAgain is the floor for the first byte of a later request, for which a server may need
 	// time, and silentConnect for the link's very first, before which come name, connection and
@@ -78,15 +78,15 @@ func (c *Core) failover(out []Action) []Action {
 		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
 			out = c.probeByReconnect(id, out)
 		case l.health.reconnect.tries > 0:
-			out = c.endReconnectProbe(id, out)
+			out = c.flight.endReconnectProbe(id, out)
 		case l.load.requests > 1:
-			out = c.releaseSilent(id, out)
+			out = c.flight.releaseSilent(id, out)
 		}
 	}
 	return out
 }
 
-// forgive leaves a time out of account in which nobody looked.
+// forgive leaves a time out of account in which the process did not run.
 func (l *link) forgive(now, gap Time) {
 	l.health.forgive(now, gap)
 	for s := range l.streams.conn {

@@ -106,14 +106,14 @@ type begun struct {
 // freeMap knows which bytes nobody has and nobody was asked for. One object is a single piece that
 // is in progress from the beginning.
 type freeMap struct {
-	end       int64                // where the last piece ends; unsized while one object's size is unknown
-	received  int64                // bytes, each counted once
-	fresh     [MaxClasses]freeList // of pieces that were not asked for yet
-	open      [MaxClasses]freeList // of pieces in progress
-	files     []begun              // by slot
-	spare     []int32              // slots of no file
-	fileIndex fileIndex
-	active    int // files in progress
+	end      int64                // where the last piece ends; unsized while one object's size is unknown
+	received int64                // bytes, each counted once
+	fresh    [MaxClasses]freeList // of pieces that were not asked for yet
+	open     [MaxClasses]freeList // of pieces in progress
+	files    []begun              // by slot
+	spare    []int32              // slots of no file
+	slots    map[int32]int32      // of the files in progress, by their numbers
+	active   int                  // files in progress
 
 	sized    bool  // how many bytes there are is known: of a batch, expected has been told
 	expected int64 // bytes that are still to be Added
@@ -194,7 +194,12 @@ func (s *freeMap) add(p Piece) {
 }
 
 // find is the slot of a file in progress.
-func (s *freeMap) find(file int32) int32 { return s.fileIndex.get(file) }
+func (s *freeMap) find(file int32) int32 {
+	if slot, ok := s.slots[file]; ok {
+		return slot
+	}
+	return noSlot
+}
 
 func (f *begun) busy() bool { return f.owed > 0 || f.chunks > 0 }
 
@@ -209,7 +214,10 @@ func (s *freeMap) begin(file int32) int32 {
 	} else {
 		s.files = append(s.files, begun{file: file})
 	}
-	s.fileIndex.put(file, slot)
+	if s.slots == nil {
+		s.slots = make(map[int32]int32)
+	}
+	s.slots[file] = slot
 	return slot
 }
 
@@ -220,7 +228,7 @@ func (s *freeMap) settle(slot int32, bytes int64, chunks int32) {
 	if f.chunks += chunks; !f.busy() {
 		s.active--
 		s.spare = append(s.spare, slot)
-		s.fileIndex.remove(f.file)
+		delete(s.slots, f.file)
 	}
 }
 

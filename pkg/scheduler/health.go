@@ -55,7 +55,7 @@ func (h *health) below(now Time, slow bool, wait Time) bool {
 	return now-h.slowSince > wait && !without("slow-link")
 }
 
-// forgive leaves a time out of account in which nobody looked.
+// forgive leaves a time out of account in which the process did not run.
 func (h *health) forgive(now, gap Time) {
 	h.lastByte = min(now, h.lastByte+gap)
 	if h.slowSince != Never {

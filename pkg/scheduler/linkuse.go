@@ -32,7 +32,7 @@ type linkUse struct {
 type selection struct {
 	terms   bool // a link's terms bound its use, whatever the energy
 	next    Time // when to look again
-	due     Time // when at the latest, whoever works; 0: never
+	due     Time // when at the latest, whichever links work; 0: never
 	changed bool // other links serve than when last chosen
 }
 
@@ -105,15 +105,15 @@ func (c *Core) applyChoice(backups bool, out []Action) []Action {
 		switch d := &l.linkUse; {
 		case !l.health.up:
 		case l.capped(c.room(id)), serves && d.resting && d.why == ReasonCapped:
-			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
+			out = c.flight.rest(id, Action{Why: ReasonCapped}, true, out)
 		case d.chosen && d.eligible, !serves:
 			out = d.wake(id, Action{Why: ReasonNeeded}, out)
 		case d.eligible && c.cfg.Energy == EnergyEMTCP:
-			out = c.rest(id, Action{Why: ReasonShare}, false, out)
+			out = c.flight.rest(id, Action{Why: ReasonShare}, false, out)
 		case d.eligible && c.cfg.Energy == EnergyMin && !d.resting: // more links than candidates
-			out = c.rest(id, Action{Why: ReasonDear}, true, out)
+			out = c.flight.rest(id, Action{Why: ReasonDear}, true, out)
 		case l.terms.Backup && !backups:
-			out = c.rest(id, Action{Why: ReasonBackup}, true, out)
+			out = c.flight.rest(id, Action{Why: ReasonBackup}, true, out)
 		}
 		// A link that neither serves nor rests is tried again as usual.
 	}
@@ -122,13 +122,13 @@ func (c *Core) applyChoice(backups bool, out []Action) []Action {
 
 // rest sends a link to rest for the reason that a gives. Its requests are
 // withdrawn, or left to finish.
-func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
-	d := &c.links[id].linkUse
+func (f *flight) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
+	d := &f.links[id].linkUse
 	if d.resting && d.why == a.Why {
 		return out
 	}
 	if withdraw {
-		out = c.flight.release(id, out)
+		out = f.release(id, out)
 	}
 	d.resting, d.why, d.urgent = true, a.Why, false
 	a.Kind, a.Link = Rest, id

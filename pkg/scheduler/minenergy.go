@@ -58,7 +58,7 @@ const (
 	// rise any more, it may still come to hopedGrowth of that.
 	hopedRate   = 125e6
 	hopedGrowth = 2
-	// usualRate, in bytes per second, stands for what nobody knows: 20 Mbit/s.
+	// usualRate, in bytes per second, stands for an unknown rate: 20 Mbit/s.
 	usualRate = 2.5e6
 	// maxCandidates bounds the links among which is chosen.
 	maxCandidates = 16
@@ -212,7 +212,7 @@ func (c *Core) chooseLinks(out []Action) []Action {
 		if d.chosen {
 			out = d.wake(id, a, out)
 		} else {
-			out = c.rest(id, a, true, out)
+			out = c.flight.rest(id, a, true, out)
 		}
 	}
 	return out

@@ -54,7 +54,7 @@ func (c *Core) openAhead(out []Action) []Action {
 	if c.cfg.Parallelism > 0 {
 		return out
 	}
-	unknown := c.sizesUnknown()
+	unknown := c.flight.sizesUnknown()
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		undecided := unknown || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
@@ -209,12 +209,11 @@ func (f *flight) largest(id LinkID, s *streams) (most *chunk) {
 }
 
 // sizesUnknown says whether sizes are still to be learnt before more can be asked for.
-func (c *Core) sizesUnknown() bool {
-	if c.batch == nil {
-		return !c.freeMap.sized
+func (f *flight) sizesUnknown() bool {
+	if s := f.freeMap; f.batch {
+		return s.sized && s.guesses.unconfirmed.parts > 0 && s.guesses.parts == 0
 	}
-	s := &c.freeMap
-	return s.sized && s.guesses.unconfirmed.parts > 0 && s.guesses.parts == 0
+	return !f.freeMap.sized
 }
 
 // ready is when a connection that was opened ahead can take requests; 0 for others.

@@ -70,8 +70,10 @@ func (q *queueDetector) watch(now Time, l *link) {
 
 // tooShort says whether packets were lost and there has been no queue since.
 func (q *queueDetector) tooShort(now Time, l *link) bool {
-	inFlight := l.est.rate * l.rtt.path().Seconds() / segment
-	lost := l.streams.loss.grew.at
-	return q.from.at > 0 && lost > 0 && now-q.from.at >= longest(noQueueSpan, noQueueTrips, l.rtt.path()) &&
-		inFlight*l.rtt.path().Seconds() >= recoveryWorth.Seconds()
+	if q.from.at == 0 || l.streams.loss.grew.at == 0 {
+		return false
+	}
+	trip := l.rtt.path()
+	inFlight := l.est.rate * trip.Seconds() / segment
+	return now-q.from.at >= longest(noQueueSpan, noQueueTrips, trip) && inFlight*trip.Seconds() >= recoveryWorth.Seconds()
 }

@@ -49,17 +49,17 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 
 // endReconnectProbe is called when a probed link has delivered again. If it did so over the new
 // connection, requests on connections that are still silent are released, and the new one stays.
-func (c *Core) endReconnectProbe(id LinkID, out []Action) []Action {
-	l := &c.links[id]
+func (f *flight) endReconnectProbe(id LinkID, out []Action) []Action {
+	l := &f.links[id]
 	k := l.health.reconnect
 	l.health.reconnect = reconnectProbe{}
 	if l.streams.conn[k.stream].heard <= k.since {
 		return out
 	}
 	l.streams.most = max(l.streams.most, k.stream+1)
-	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
-		if ch := &c.flight.chunks[i]; ch.link == id && ch.stream != k.stream && l.streams.conn[ch.stream].heard <= k.since {
-			out = c.flight.withdraw(i, out)
+	for i := len(f.chunks) - 1; i >= 0; i-- {
+		if ch := &f.chunks[i]; ch.link == id && ch.stream != k.stream && l.streams.conn[ch.stream].heard <= k.since {
+			out = f.withdraw(i, out)
 		}
 	}
 	return out

@@ -24,7 +24,7 @@ func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 		ch = &f.chunks[i]
 	}
 	behind := Range{ch.rng.Off + bytes, ch.rng.End}
-	if ch.guess { // nobody has voided anything: the file is at least as long
+	if ch.guess { // nothing was voided: the file is at least as long
 		f.freeMap.guesses.learn(ch.piece.Len(), ch.piece.Len())
 		f.resolve(ch.piece)
 	}

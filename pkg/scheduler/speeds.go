@@ -1,8 +1,7 @@
 package scheduler
 
-// Connections of a link have its rate in unequal parts: TCP shares a bottleneck
-// fairly only in the long run. How much to ask of each, and who is late, goes by what
-// each has brought of late.
+// Connections of a link share its rate unequally: TCP shares a bottleneck fairly only in the long
+// run. How much to ask of each, and which one is late, depends on what each has brought of late.
 const (
 	// speedWindow is over how long a connection's rate is measured, but not for
 	// less than speedTrips round trips, and speedWeight is that of the latest one in

@@ -305,30 +305,30 @@ func (l *link) anyOverdue(now Time) bool {
 
 // releaseSilent withdraws the requests of streams that are silent while others of their link are
 // not: a single connection can die, or never be made.
-func (c *Core) releaseSilent(id LinkID, out []Action) []Action {
-	l := &c.links[id]
+func (f *flight) releaseSilent(id LinkID, out []Action) []Action {
+	l := &f.links[id]
 	s := &l.streams
-	if !l.anyOverdue(c.now) || without("prune") {
+	if !l.anyOverdue(f.now) || without("prune") {
 		return out
 	}
 	turn := l.turnTime()
 	inVain := uint64(0) // bit s: stream s has waited for nothing
-	for i := 0; i < len(c.flight.chunks); i++ {
-		ch := &c.flight.chunks[i]
+	for i := 0; i < len(f.chunks); i++ {
+		ch := &f.chunks[i]
 		limit := silentAgain
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.silenceLimit(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || f.now-s.conn[ch.stream].heard <= l.rtt.silenceLimit(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, f.now) {
 			continue
 		}
-		if s.needless(ch, c.now) {
+		if s.needless(ch, f.now) {
 			s.refuse(ch.stream)
 		}
 		if ch.got == 0 {
 			inVain |= 1 << ch.stream
 		}
-		out = c.flight.withdraw(i, out)
+		out = f.withdraw(i, out)
 		i--
 	}
 	for stream := range StreamID(MaxStreams) {

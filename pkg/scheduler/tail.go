@@ -70,8 +70,8 @@ func (c *Core) newThief(id LinkID, stream StreamID) thief {
 	return t
 }
 
-// victim is the stream that will be done last, of those that nothing has been tried with: of the
-// thief's link, or of the other one.
+// victim is the stream that will be done last, on the thief's link or the other one, except those
+// that have been tried already.
 func (t *thief) victim() (from *eta, victim StreamID, end float64) {
 	victim, end = t.own.latest(t.stream)
 	if s, e := t.other.latest(noStream); e > end {
@@ -135,7 +135,7 @@ func (t *thief) decide(from *eta, victim StreamID, end float64) (what takeover, 
 		}
 		return noTakeover, 0
 	case own && ch.got == 0 && (t.link.streams.conn[t.stream].cut > 0 || ch.reissued >= movedMost):
-		return noTakeover, 0 // whom nothing has answered since cannot do better, it would go to and fro
+		return noTakeover, 0 // a thief that has not been answered since cannot do better: the request would go to and fro
 	case own && t.own.fresh&(1<<victim) != 0 && !without("share-guard"):
 		return noTakeover, 0 // shares are alike
 	case t.batch && from.late&(1<<victim) != 0 && t.mayDuplicate(ch, end):
@@ -165,9 +165,8 @@ func (t *thief) mayDuplicate(ch *chunk, end float64) bool {
 		!t.anotherSooner(ch.link, rest, t.own.soonest(t.stream, rest))
 }
 
-// anotherSooner says whether a link other than the thief and the victim would
-// have so many bytes before the thief, who would in ours seconds: it will take
-// them when it is done.
+// anotherSooner says whether a link other than the thief and the victim would have so many bytes
+// before the thief, which needs ours seconds: it will take them when it is done.
 func (t *thief) anotherSooner(victim LinkID, bytes int64, ours float64) bool {
 	if without("another-sooner") || t.cfg.Policy.Victim(t.view, t.id) == NoLink {
 		return false // links do not help one another
@@ -196,7 +195,7 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 	}
 	ch, rest := from.last[victim], float64(from.owed[victim])
 	rs, rv := own.speed(t.stream), from.speed(victim)
-	if rs <= 0 || rv <= 0 { // nobody has shown anything yet
+	if rs <= 0 || rv <= 0 { // no rate is known yet
 		if !t.unheard(ch) || ch.left() <= t.cfg.most() || t.now < ch.issued+answerTrips*l.rtt.min {
 			return 0 // what is small is fetched twice instead, and at once
 		}

@@ -49,7 +49,7 @@ type request struct {
 	on    scheduler.StreamID
 	id    scheduler.ChunkID
 	rng   scheduler.Range
-	ends  int64 // of these, where the response ends; 0: nobody has looked
+	ends  int64 // of these, where the response ends; 0: not known yet
 	got   int64
 	first scheduler.Time // when its first byte can be there
 	last  scheduler.Time // when its last byte came, or it was sent

@@ -73,7 +73,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
 		if !l.up || v.RTT == 0 || !l.told && t.sizes.all.files == 0 {
-			continue // what files of unknown size are worth nobody knows
+			continue // the worth of files of unknown size is unknown
 		}
 		if l.carried == 0 && v.Rate > 0 {
 			l.carried = max(t.now, 1)

@@ -65,7 +65,7 @@ func (t *Tuner) filling(i int, v *LinkView, first int, o *Observation, out []Cha
 	return t.propose(i, t.even(n), fmt.Sprintf("%s: do %s do more?", t.cfg.Mode.Title(), count(n)), out)
 }
 
-// unending, in seconds, is how long a job lasts of whose links nobody has seen a rate.
+// unending, in seconds, is how long a job lasts while no link has shown a rate.
 const unending = 1e6
 
 // remaining is how long the job still lasts, if its links do what they have shown. What a link
@@ -113,7 +113,7 @@ func (t *Tuner) least(l *link, v *LinkView) scheduler.Plan {
 		}
 		cc := concurrency(bdp, c.mean(), avail, i == last)
 		each[i] = min(parallelism(bdp, buf, c.mean()), max(1, avail/cc))
-		if i == last { // nobody is behind it
+		if i == last { // none is behind it
 			cc = max(cc, avail/each[i])
 		}
 		connections[i] = cc * each[i]

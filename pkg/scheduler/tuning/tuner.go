@@ -3,7 +3,7 @@
 // many of them for one file together. It has the modes of Guner and Kosar, HAT,
 // EHT and LowE, and a manual one.
 //
-// It is as pure as the scheduler, and knows no clock: whoever drives the scheduler
+// It is as pure as the scheduler, and knows no clock: the driver of the scheduler
 // steps a Tuner about every 250 ms with what it observed, and tells the Core the
 // Plans that come back. The same observations give the same plans on every
 // machine. A Tuner is not safe for concurrent use: one goroutine owns it.

@@ -117,9 +117,9 @@ func (b *batch) arrange(links []link) {
 	slices.SortFunc(b.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
 }
 
-// starved says whether there is nothing left to ask for. What has not been asked for
-// because nobody knows whether it exists is waited for, but only for as long as it
-// takes to learn that over the link with the longest round trip.
+// starved says whether there is nothing left to ask for. Bytes that have not been requested because
+// they may not exist are waited for, but only for as long as it takes to learn that over the link
+// with the longest round trip.
 func (b *batch) starved(now, longestTrip Time) bool {
 	open, _ := lowest(&b.freeMap.open)
 	fresh, _ := lowest(&b.freeMap.fresh)
