@@ -164,9 +164,9 @@ func TestTwoLinks(t *testing.T) {
 		l.mlget(t, "--links", "eth7", "--require-all-links", "-o", "out.bin", l.URL()).want(t, 45, `^mlget: .*eth7`)
 	})
 	t.Run("this machine over another link", func(t *testing.T) {
-		l.mlget(t, "--links", "wlan0", "http://127.0.0.1:9/x").want(t, 4, `loopback link only`, `hint: --links lo `)
+		l.mlget(t, "--links", "wlan0", "http://127.0.0.1:9/x").want(t, 4, `loopback link only`, `hint: use --links lo`)
 		l.mlget(t, "--links", "wlan0", "--max-time", "20s", "http://127.0.0.1:9/x", "http://127.0.0.1:9/y", l.URL()).want(t, 4,
-			`/x: .*loopback link only`, `/y: .*loopback link only`, `hint: --links lo `)
+			`/x: .*loopback link only`, `/y: .*loopback link only`, `hint: use --links lo`)
 		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
 		c := l.Command(ctx, "mlget", "http://localhost:9/x")
