@@ -111,7 +111,7 @@ func (c *commit) prepare(o CommitOptions, synced map[*directory]error) {
 		c.err = fail("finish", f.path, ErrClosed)
 		return
 	case f.whole:
-		f.dropRelic()
+		f.dropRelic(f.path)
 		c.name, c.err = f.path, f.close()
 		f.leave()
 		return
@@ -185,6 +185,7 @@ func (c *commit) drop(name string, err error) {
 	c.f.dir.setTime(name, c.at)
 	c.f.give(name)
 	c.name, c.err = name, c.f.remove()
+	c.f.dropRelic(name)
 	c.f.leave()
 }
 

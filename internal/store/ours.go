@@ -76,14 +76,16 @@ func (f *File) removeOwnJournal() error {
 	return fail("remove", f.path+journalSuffix, err)
 }
 
-// dropRelic removes the journal that a run which was killed after it had given the file its name
+// dropRelic removes the journal that a run which was killed after it had given a file its name
 // has left beside it: one of the same URL, without a NAME.part.
-func (f *File) dropRelic() {
-	if f.dir.exists(f.path + partSuffix) {
+func (f *File) dropRelic(name string) {
+	if f.dir.exists(name + partSuffix) {
 		return
 	}
-	if j, err := f.readJournal(); err == nil && j.URLSum == f.from.sum {
-		_ = f.removeOwnJournal() // it does no harm
+	if _, text, err := f.dir.readOurs(name + journalSuffix); err == nil {
+		if j, err := decodeJournal(text); err == nil && j.URLSum == f.from.sum {
+			_ = f.dir.remove(name + journalSuffix) // it does no harm
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ func TestJournalBesideAWholeFile(t *testing.T) {
 		"rerun":                 {rerun, rerunURL, []string{"x"}},
 		"rerun, continued":      {func(dir string) Target { return Target{Dir: dir, Rerun: true, Continue: true} }, rerunURL, []string{"x"}},
 		"continued":             {func(dir string) Target { return Target{Dir: dir, Continue: true} }, rerunURL, []string{"x"}},
+		"rerun, found late":     {func(dir string) Target { return Target{Dir: dir, Rerun: true, Late: true} }, rerunURL, []string{"x"}},
 		"of another URL":        {rerun, "http://other/x", []string{"x", "x.part.json"}},
 		"of another, continued": {func(dir string) Target { return Target{Dir: dir, Continue: true} }, "http://other/x", []string{"x", "x.part.json"}},
 	} {
