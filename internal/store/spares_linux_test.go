@@ -11,8 +11,8 @@ import (
 	"github.com/mlget/mlget/internal/identity"
 )
 
-// TestLacks: of a directory it is known what is not there, whatever what is there may be.
-func TestLacks(t *testing.T) {
+// TestBriefLacks: of a directory it is known what is not there, whatever what is there may be.
+func TestBriefLacks(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	must(t, os.Mkdir(filepath.Join(dir, "dir"), 0o700))
