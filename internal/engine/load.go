@@ -13,10 +13,10 @@ import (
 
 // runLoad is what all downloads of a run ask for at the same time, by origin and link.
 type runLoad struct {
-	mu      sync.Mutex
-	origins map[originKey]*originLoad
-	heard   map[scheduler.LinkID]scheduler.Time // when a response has come last
-	bytes   map[scheduler.LinkID]scheduler.Time // when bytes of a body have come last
+	responses latest
+	bytes     latest // of bodies
+	mu        sync.Mutex
+	origins   map[originKey]*originLoad
 }
 
 type originKey struct {
@@ -32,35 +32,30 @@ type originLoad struct {
 }
 
 func newRunLoad() *runLoad {
-	return &runLoad{origins: map[originKey]*originLoad{}, heard: map[scheduler.LinkID]scheduler.Time{}, bytes: map[scheduler.LinkID]scheduler.Time{}}
+	return &runLoad{origins: map[originKey]*originLoad{}}
 }
 
-// responded notes that a response has come over a link.
-func (c *runLoad) responded(link scheduler.LinkID, now scheduler.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.heard[link] = now
+// latest is when something has come last over each link. Its zero value is ready.
+type latest struct {
+	mu sync.Mutex
+	at map[scheduler.LinkID]scheduler.Time
 }
 
-// lastResponse is when a response has come last over a link; 0: none has.
-func (c *runLoad) lastResponse(link scheduler.LinkID) scheduler.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.heard[link]
+// note says that it has come over a link now.
+func (l *latest) note(link scheduler.LinkID, now scheduler.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at == nil {
+		l.at = map[scheduler.LinkID]scheduler.Time{}
+	}
+	l.at[link] = now
 }
 
-// received notes that bytes have come over a link.
-func (c *runLoad) received(link scheduler.LinkID, now scheduler.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.bytes[link] = now
-}
-
-// lastByte is when bytes have come last over a link; 0: none have.
-func (c *runLoad) lastByte(link scheduler.LinkID) scheduler.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.bytes[link]
+// over is when it has come last over a link; 0: it has not.
+func (l *latest) over(link scheduler.LinkID) scheduler.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at[link]
 }
 
 // tellShared tells the scheduler that a link is not silent over which bytes of other downloads come,
@@ -71,7 +66,7 @@ func (o *owner) tellShared(reqs context.Context, now scheduler.Time) {
 		if t.released || t.probe || now-own < gatherPatience {
 			continue
 		}
-		if others := o.e.load.lastByte(t.link); others > own && now-others < gatherPatience {
+		if others := o.e.load.bytes.over(t.link); others > own && now-others < gatherPatience {
 			o.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.reported, Held: true})
 		}
 	}

@@ -65,26 +65,32 @@ func TestSegmentsAreCounted(t *testing.T) {
 	}
 }
 
-func TestSegmentsOfAConnectionCountOnce(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("not read on " + runtime.GOOS)
-	}
+// connection returns both ends of a connection of the kernel's over loopback.
+func connection(t *testing.T) (client, server net.Conn) {
+	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
+	if client, err = net.Dial("tcp4", listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if server, err = listener.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return client, server
+}
+
+func TestSegmentsOfAConnectionCountOnce(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("not read on " + runtime.GOOS)
+	}
 	var s segmentCount
-	raw, err := net.Dial("tcp4", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw, peer := connection(t)
 	conn := s.watch(raw, false)
-	peer, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, err := peer.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -123,22 +129,9 @@ func TestCrossedCountsWhatNobodyRead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("not read on " + runtime.GOOS)
 	}
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	raw, err := net.Dial("tcp4", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var s segmentCount
+	raw, peer := connection(t)
 	conn := s.watch(raw, true)
-	peer, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = peer.Close() }()
 	const sent, read = 20_000, 5_000
 	if _, err := peer.Write(make([]byte, sent)); err != nil {
 		t.Fatal(err)
