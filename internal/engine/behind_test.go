@@ -63,7 +63,7 @@ func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {
 	}
 }
 
-// TestFallenRoundTripIsMeasuredTwice: since Linux 6.16 a sample that is shorter than the kernel's
+// TestFallenRoundTripIsMeasuredTwice: as seen on Linux 6.18, a sample that is shorter than the kernel's
 // figure becomes the figure at once, and one packet that found the queue empty between two
 // requests keeps it there for as long as no other is measured: recorded beside two busy loops
 // over a link that was full, 63, 17, 17 ... 17 for 0.6 s. It counts when it has been measured

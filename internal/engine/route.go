@@ -54,7 +54,7 @@ type kernelCount struct {
 	dataRTT   tripFigure
 }
 
-// tripFigure is what the kernel says of a round trip of the data. Since Linux 6.16 a shorter
+// tripFigure is what the kernel says of a round trip of the data. As seen on Linux 6.18, a shorter
 // sample becomes its figure at once, and longer ones change that by and by: one packet that found
 // the queue empty between two requests would speak for all until another is measured.
 type tripFigure struct {
