@@ -150,6 +150,7 @@ CRASHES = 50
 .PHONY: soak
 soak: build ## all cases of what only computes, losses of power, the whole matrix of faults, long runs; writes docs/measured/reliability.md
 	@MLGET_SOAK=$(SOAKTIME) go test -timeout 1h ./internal/sim ./pkg/...
+	@MLGET_ADVERSARY_COUNT=20000 go test ./internal/adversary -timeout 1h
 	@MLGET_SOAK=$(SOAKTIME) go test ./cmd/mlget -run 'TestEHTSettlesNearTheBest$$' -parallel 8 -timeout 30m
 	@go test ./internal/store -run 'TestPowerLoss$$' -crashes $$((4 * $(CRASHES))) -crash-seed $(SEED) -timeout 30m
 	@go test ./cmd/mlget -run 'TestPowerLoss$$' -crashes $(CRASHES) -crash-seed $(SEED) -timeout 30m

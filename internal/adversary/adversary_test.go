@@ -347,8 +347,8 @@ func memory(t *testing.T) string {
 	return t.TempDir()
 }
 
-// histories are how many are played where nobody says: 5000 take 14 s of two idle cores.
-const histories = 5000
+// histories are how many are played where nobody says; make soak plays more.
+const histories = 2000
 
 // wrong says whether a finding is about bytes, or about what is believed: these must not be,
 // ever. Of the other classes some two histories in ten thousand still have one, which is told

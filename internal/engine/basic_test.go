@@ -16,7 +16,7 @@ func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
 		for _, proto := range []string{"h1", "h1-tls", "h2", "h2c"} {
 			for links := 1; links <= 3; links++ {
 				t.Run(fmt.Sprintf("%s/%s/%d", algorithm, proto, links), timeless(func(t *bubble) {
-					o := newObject(4*mib + 12345)
+					o := newObject(2*mib + 12345)
 					var nets []*testLink
 					for i := range links {
 						nets = append(nets, &testLink{name: fmt.Sprint("l", i), rate: 16 * mib << i})

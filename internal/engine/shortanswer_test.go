@@ -66,7 +66,7 @@ func TestAServerGivesNoMoreAtOnce(t *testing.T) {
 			for links := 1; links <= 2; links++ {
 				for _, proto := range []fetch.HTTPVersion{fetch.HTTP1, fetch.HTTP2PriorKnowledge} {
 					t.Run(fmt.Sprintf("%s/%d/%d links/%d", algorithm, most, links, proto), timeless(func(t *bubble) {
-						o := newObject(24*mib + 12345)
+						o := newObject(6*mib + 12345)
 						o.gives(most)
 						var nets []*testLink
 						for i := range links {

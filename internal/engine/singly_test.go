@@ -91,7 +91,7 @@ func TestAServerServesFewConnectionsAtATime(t *testing.T) {
 						r.cfg.Parallelism = 0
 						r.cfg.StallTimeout = 30 * time.Second
 						var wares []ware
-						for i := range int64(12) {
+						for i := range int64(6) {
 							wares = append(wares, ware{base: srv, size: size + size/3*i})
 						}
 						began := time.Now()

@@ -11,16 +11,20 @@ import (
 func TestTheKernelIsAskedForTrips(t *testing.T) {
 	t.Parallel()
 	for _, parallelism := range []int{0, 1, 2} {
-		o := newObject(8 * mib)
-		r := newRig(t, &testLink{name: "a", bare: true})
-		r.terms[0].Rate = 16 * mib
-		r.cfg.Parallelism = parallelism
-		got := r.get(at(t, serve(t, o), "", "/f"))
-		got.right(o.body)
 		trips := 0
-		for _, e := range of[event.Step](got) {
-			if e.Input.Trip > 0 {
-				trips++
+		// The kernel takes a round trip where a window's worth has come, which on a busy machine may
+		// be after the end.
+		for try := 0; try < 5 && trips == 0; try++ {
+			o := newObject(8 * mib)
+			r := newRig(t, &testLink{name: "a", bare: true})
+			r.terms[0].Rate = 16 * mib
+			r.cfg.Parallelism = parallelism
+			got := r.get(at(t, serve(t, o), "", "/f"))
+			got.right(o.body)
+			for _, e := range of[event.Step](got) {
+				if e.Input.Trip > 0 {
+					trips++
+				}
 			}
 		}
 		if trips == 0 {

@@ -172,7 +172,7 @@ func TestMirrorStopsAnswering(t *testing.T) {
 // TestRoutesTakeLittleMemory: what is remembered of redirects is bounded in bytes, whatever
 // the length of the URLs that a server sends to.
 func TestRoutesTakeLittleMemory(t *testing.T) {
-	const files, longest, most = 300, 200 << 10, 8 << 20
+	const files, longest, most = 100, 200 << 10, 8 << 20
 	b := testbody.Body{Size: 10, Seed: 29}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery == "" {

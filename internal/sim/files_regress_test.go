@@ -5,11 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/soaktest"
 )
-
-// jobs is how many made-up jobs of many files there are.
-const jobs = 400
 
 // goldenFiles is how a mode does over the made-up jobs of many files: as golden.
 type goldenFiles struct {
@@ -26,10 +23,7 @@ type goldenFiles struct {
 // TestRegressionFiles rehearses hundreds of made-up jobs of many files. After a
 // change: go test ./internal/sim -run RegressionFiles -update.
 func TestRegressionFiles(t *testing.T) {
-	n := jobs
-	if testing.Short() || race.Enabled {
-		n = 40
-	}
+	n, file := soaktest.Cases(40, 200, 400), soaktest.Golden("testdata/regression-files.json", "testdata/soak/regression-files.json")
 	results := make([]Result, n)
 	inParallel(n, func(i int) {
 		cfg := RandomFiles(uint64(i))
@@ -43,7 +37,7 @@ func TestRegressionFiles(t *testing.T) {
 		}
 		results[i] = res
 	})
-	if n < jobs || t.Failed() {
+	if file == "" || t.Failed() {
 		return
 	}
 	byMode := map[string][]Result{}
@@ -64,7 +58,7 @@ func TestRegressionFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareFile(t, "testdata/regression-files.json", append(text, '\n'))
+	compareFile(t, file, append(text, '\n'))
 }
 
 func summaryFiles(mode string, results []Result) goldenFiles {

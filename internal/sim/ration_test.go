@@ -11,7 +11,7 @@ import (
 // Whatever happens to the links, a download that would end without a rule ends
 // with one: with every algorithm, policy, role and cap.
 func TestNothingHangsForARule(t *testing.T) {
-	n := soaktest.Cases(20, 200, 2000)
+	n := soaktest.Cases(20, 100, 2000)
 	names := energy.Names()
 	inParallel(n, func(i int) {
 		cfg := Random(uint64(i))

@@ -47,7 +47,7 @@ type golden struct {
 // TestRegression rehearses random downloads with every policy: hundreds, in make soak thousands.
 // After a change of a policy: go test ./internal/sim -run Regression -update.
 func TestRegression(t *testing.T) {
-	n, file := soaktest.Cases(6, 100, 2000), soaktest.Golden(goldenFile, goldenSoakFile)
+	n, file := soaktest.Cases(6, 60, 2000), soaktest.Golden(goldenFile, goldenSoakFile)
 	bounds, references := make([]float64, n), make([]float64, n)
 	inParallel(n, func(i int) {
 		cfg := Random(uint64(i))

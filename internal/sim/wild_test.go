@@ -8,13 +8,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
-	"github.com/mlget/mlget/internal/race"
-)
-
-const (
-	wildFile = "testdata/wild.json"
-	// wilds is how many downloads over links that nobody would wish for are rehearsed.
-	wilds = 400
+	"github.com/mlget/mlget/internal/soaktest"
 )
 
 // wildGolden is how the default algorithm does over them: quantiles of the bound over
@@ -34,10 +28,7 @@ type wildGolden struct {
 // TestWild rehearses downloads over links that Random does not draw. After a change of
 // the scheduler: go test ./internal/sim -run Wild -update.
 func TestWild(t *testing.T) {
-	n := wilds
-	if testing.Short() || race.Enabled {
-		n = 40
-	}
+	n, file := soaktest.Cases(40, 200, 400), soaktest.Golden("testdata/wild.json", "testdata/soak/wild.json")
 	results := make([]Result, n)
 	inParallel(n, func(i int) {
 		cfg := Wild(uint64(i))
@@ -74,14 +65,14 @@ func TestWild(t *testing.T) {
 	g.Mean, g.Waste = round(g.Mean), round(g.Waste)
 	g.Median, g.P25, g.P05, g.Worst = round(Quantile(eff, 0.5)), round(Quantile(eff, 0.25)), round(Quantile(eff, 0.05)), round(eff[0])
 	t.Logf("%+v", g)
-	if n < wilds || t.Failed() {
+	if file == "" || t.Failed() {
 		return
 	}
 	text, err := json.MarshalIndent(g, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareFile(t, wildFile, append(text, '\n'))
+	compareFile(t, file, append(text, '\n'))
 }
 
 // TestWildIsPossible asks for nothing that no link could bring.
