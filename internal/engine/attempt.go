@@ -27,12 +27,12 @@ func (d *download) inherit(before *download) []scheduler.Range {
 	if !before.identified {
 		return nil
 	}
-	d.to = before.to
+	d.earlier.last = before.earlier.last
 	d.known, d.identified, d.first.at, d.name = before.known, true, before.first.at, before.name
 	d.vote.agree, d.vote.believed = before.vote.agree, before.vote.believed
 	d.first.link, d.first.url, d.first.remote = before.first.link, before.first.url, before.first.remote
 	kept := before.keeps()
-	if s, ok := d.to.(holder); ok {
+	if s := d.to.stream(); s != nil {
 		kept = fromStart(s.Forget(prefix(kept)))
 	}
 	d.earlier.have = nil // it is no earlier run's
@@ -78,15 +78,6 @@ func (d *download) discard(all bool, kept []scheduler.Range) {
 			d.e.cfg.Bus.Publish(event.BytesDiscarded{At: d.e.now(), File: d.job.ID, Link: scheduler.LinkID(i), Bytes: n})
 		}
 	}
-}
-
-// holder is a sink that hands its bytes on as they come, which cannot be taken back.
-type holder interface {
-	// Release lets bytes up to end be handed on.
-	Release(end int64)
-	// Forget forgets the bytes from end on, but those that were released, and returns from
-	// where on it did.
-	Forget(end int64) int64
 }
 
 // contradiction is the error of an answer that contradicts itself, or those before.

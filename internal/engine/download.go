@@ -44,6 +44,7 @@ type download struct {
 type earlier struct {
 	have    []scheduler.Range // what is there already
 	resumed int64             // bytes that are not asked for again
+	last    scheduler.Range   // the last byte of what is there, where it is asked for again; empty: it is not
 }
 
 // firstAnswer is the answer that says what the object is.
@@ -82,7 +83,8 @@ type checkpoint struct {
 
 // newDownload prepares a job's download. before is an attempt that was given up for
 // another one to go on with what it has confirmed, over the links that are left; nil: none.
-func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
+// recheck says that nothing but its last byte can tell whether what is there is complete.
+func newDownload(e *Engine, job *Job, to sink, before *download, recheck bool) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, checkpoint: checkpoint{done: make(chan error, 1)}}
 	d.work = d
 	d.failures, d.first.disputed = job.failures, job.disagree != 0
@@ -95,10 +97,15 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 		d.known.Learn(job.Part.Object)
 		d.earlier.have = job.Part.outside()
 		cfg.Size, cfg.Have = job.Part.Object.Size, d.earlier.have
+	case ok && recheck && length(done) == 1:
+		d.recheckLast(done)
 	case ok:
+		if recheck {
+			done = d.recheckLast(done)
+		}
 		d.known, d.earlier.have = identity.Resumed(id), done
-		if file, ok := to.(fileSink); ok && isWhole(done, id.Size) {
-			d.to, done = newLastByteSink(file, done), withoutLastByte(done)
+		if !recheck && isWhole(done, id.Size) {
+			done = d.recheckLast(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}
@@ -133,7 +140,7 @@ func (d *download) cancelWithdrawn() {
 // address implements work: addresses are offsets in the object.
 func (d *download) address(t *transfer, at int64) {
 	t.off, t.first = at, !d.identified && len(d.earlier.have) == 0
-	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.stream() != nil, d.overlapOf(t)
+	t.url, t.to, t.eager, t.overlap = d.job.URL, d.place(), d.to.stream() != nil, d.overlapOf(t)
 	if u := d.links[t.link].url; u != nil {
 		t.url = u
 	}

@@ -181,9 +181,9 @@ func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.Com
 func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptions, error) {
 	defer e.unpin()
 	var before *download
-	disputed := false
+	disputed, recheck := false, false
 	for {
-		d, err := newDownload(e, job, to, before)
+		d, err := newDownload(e, job, to, before, recheck)
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
@@ -192,7 +192,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		before, disputed = nil, disputed || !errors.Is(err, errRecheckLast)
 		switch {
 		case errors.Is(err, errRecheckLast):
-			to = newLastByteSink(to.(fileSink), d.earlier.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
+			recheck = true
 			continue
 		case errors.Is(err, errAgain):
 			d.discard(false, d.keeps())
@@ -213,7 +213,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 
 // giveBack leaves what another tool has left as it was.
 func (e *Engine) giveBack(to sink) {
-	f, ok := to.(interface{ GiveBack() error })
+	f, ok := to.(fileSink)
 	if !ok {
 		return
 	}

@@ -176,7 +176,7 @@ func (d *download) compareOverlaps(reqs context.Context, now scheduler.Time) {
 func (d *download) replaceFirst() {
 	a, next, had := d.proof.answers, accept.ID(0), int64(0)
 	enough := min(accept.Overlap, d.core.Size())
-	if _, stream := d.to.(holder); stream {
+	if d.to.stream() != nil {
 		enough = 1 // its consumer may have got what there is
 	}
 	for i, s := range d.proof.from {
@@ -230,7 +230,7 @@ func (d *download) tellOverlap(reqs context.Context) {
 
 // release lets a stream's consumer have what is claimable.
 func (d *download) release() {
-	if s, ok := d.to.(holder); ok && d.err == nil {
+	if s := d.to.stream(); s != nil && d.err == nil {
 		s.Release(d.claimableFrom0())
 	}
 }

@@ -53,7 +53,7 @@ func (d *download) beginSingleStream(reqs context.Context) {
 	if d.identified {
 		d.single.kept = d.keeps()
 	}
-	if s, ok := d.to.(holder); ok {
+	if s := d.to.stream(); s != nil {
 		d.single.kept = fromStart(s.Forget(prefix(d.single.kept)))
 	}
 	d.single.begun = true
@@ -165,14 +165,14 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 	}
 	d.markUsed(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
-	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.stream() != nil
+	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.place(), d.to.stream() != nil
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
 		t.exact = resp.End < 0
 		t.end.Store(size)
 	}
 	if len(d.single.kept) > 0 {
-		t.to = comparingSink{d.to, d.single.kept, &t.compared}
+		t.to = comparingSink{sink: t.to, kept: d.single.kept, differs: errDiffers, again: &t.compared}
 	}
 	t.progress = d.e.now()
 	return true
@@ -242,8 +242,9 @@ func (d *download) endSingleStream(reqs context.Context, t *transfer, finished b
 // be the same.
 type comparingSink struct {
 	sink
-	kept  []scheduler.Range // sorted and disjoint
-	again *atomic.Int64     // bytes that were compared
+	kept    []scheduler.Range // sorted and disjoint
+	differs error             // what it means that they are others
+	again   *atomic.Int64     // counts the bytes that were compared; nil: nobody does
 }
 
 func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
@@ -261,8 +262,9 @@ func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
 			}
 		}
 		if same {
-			err = c.compare(some, at)
-			c.again.Add(int64(len(some)))
+			if err = c.compare(some, at); c.again != nil {
+				c.again.Add(int64(len(some)))
+			}
 		} else {
 			_, err = c.sink.WriteAt(some, at)
 		}
@@ -285,7 +287,7 @@ func (c comparingSink) compare(p []byte, off int64) error {
 		case err != nil:
 			return err
 		case !bytes.Equal(there[:n], p[:n]):
-			return errDiffers
+			return c.differs
 		}
 		p, off = p[n:], off+int64(n)
 	}
