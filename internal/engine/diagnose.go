@@ -35,6 +35,10 @@ func (d *download) conclude(reqs context.Context, t *transfer, finished bool, en
 		d.endSingleStream(reqs, t, finished)
 		d.links[t.link].faults.retryAt = d.e.now() + scheduler.Time(end.wait)
 	}
+	if t == d.single.by && !d.complete { // again
+		d.single.by = nil
+		d.single.link++
+	}
 	if end.fails {
 		d.loseFailing(reqs, end.lost)
 	}

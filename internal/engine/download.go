@@ -67,11 +67,12 @@ type doubts struct {
 // singleStream is how an object is read from its first byte on by one request at a time, after
 // the scheduler has retired.
 type singleStream struct {
-	by    *transfer         // who reads it
-	begun bool              // no other answer is being written any more
-	first *message          // the answer to begin with, if there is one
-	link  scheduler.LinkID  // who is next to read it
-	kept  []scheduler.Range // what is there, and compared with what comes
+	by       *transfer         // reads it; nil: none does
+	begun    bool              // no other answer is being written any more
+	first    *message          // the answer to begin with, if there is one
+	link     scheduler.LinkID  // that is asked next
+	requests scheduler.ChunkID // made so far
+	kept     []scheduler.Range // what is there, and compared with what comes
 }
 
 // checkpoint is the state of the journal's next entry, which is made in the background.
@@ -182,9 +183,6 @@ func (d *download) run(ctx context.Context) error {
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
-	if d.singleStream && d.err == nil {
-		d.readSingleStream(ctx, reqs)
-	}
 	for _, t := range d.transfers { // nobody wants to know what they would tell
 		t.released = t.released || t.probe
 	}

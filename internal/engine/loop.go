@@ -15,14 +15,21 @@ const (
 	idleWake = 250 * scheduler.Millisecond
 )
 
-// loop drives the scheduler until the object is complete, is to be read as a single
-// stream, or something is wrong.
+// loop drives the scheduler, or reads the object as a single stream, until the object is complete
+// or something is wrong.
 func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for d.err == nil && !d.finished() && !d.singleStream {
+	for d.err == nil && !d.finished() {
 		now := d.e.now()
-		timer.Reset(d.waker.set(now, d.nextWake(now), d.core.NextDue()))
+		look, due, moved := d.nextWake(now), d.core.NextDue(), d.to.stream().moved()
+		if d.singleStream {
+			if d.advanceSingleStream(reqs); d.err != nil {
+				return
+			}
+			look, due, moved = now+sampleEvery, now+sampleEvery, nil
+		}
+		timer.Reset(d.waker.set(now, look, due))
 		select {
 		case <-d.waker.bell:
 		case m := <-d.messages:
@@ -30,7 +37,7 @@ func (d *download) loop(ctx, reqs context.Context) {
 		case err := <-d.checkpoint.done:
 			d.checkpoint.running = false
 			d.fail(err)
-		case <-d.to.stream().moved():
+		case <-moved:
 			d.fail(d.to.stream().failed())
 			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
 		case <-timer.C:
@@ -44,7 +51,7 @@ func (d *download) loop(ctx, reqs context.Context) {
 
 // finished says whether every byte is there and known to be the object's.
 func (d *download) finished() bool {
-	return d.complete && d.proven() && d.sizeBelieved(d.e.now())
+	return d.complete && (d.singleStream || d.proven()) && d.sizeBelieved(d.e.now())
 }
 
 // nextWake is until when nothing but a message can be of interest.
@@ -59,12 +66,16 @@ func (d *download) lookAround(reqs context.Context) {
 		return
 	}
 	now := d.e.now()
-	d.update(reqs, now)
+	if d.singleStream {
+		d.updateSingleStream(reqs)
+	} else {
+		d.update(reqs, now)
+	}
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
 	d.cancelWithdrawn()
 	d.compareOverlaps(reqs, now)
-	if d.complete {
+	if d.complete || d.singleStream {
 		d.ask(reqs, now)
 	}
 	d.tellOverlap(reqs)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
@@ -294,53 +293,28 @@ func (c comparingSink) compare(p []byte, off int64) error {
 	return nil
 }
 
-// readSingleStream reads the object as one stream, again from its first byte over the
-// next link when that breaks.
-func (d *download) readSingleStream(ctx, reqs context.Context) {
-	tick := time.NewTicker(time.Duration(sampleEvery))
-	defer tick.Stop()
-	for attempt := 0; d.err == nil && (!d.complete || !d.sizeBelieved(d.e.now())); {
-		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
-		if !d.single.begun && !others {
-			d.beginSingleStream(reqs)
-			continue
-		}
-		if d.single.by == nil && d.single.begun && !d.complete {
-			if !d.nextLink() {
-				return
-			}
-			if d.links[d.single.link].faults.retryAt <= d.e.now() {
-				d.requestSingleStream(reqs, attempt)
-				attempt++
-			}
-		}
-		select {
-		case m := <-d.messages:
-			d.hear(reqs, m)
-			if m.resp == nil && m.t == d.single.by && !d.complete {
-				d.single.by = nil // again
-				d.single.link++
-			}
-		case <-tick.C:
-			if t := d.single.by; t != nil && t.got.Load() != t.reported {
-				d.gain(t, t.got.Load())
-			}
-			d.fail(d.to.stream().failed())
-			d.lookForReturns(reqs)
-			now := d.e.now()
-			d.watchStalls(now)
-			d.sampleSometimes(now)
-		case <-ctx.Done():
-			d.fail(context.Cause(ctx))
-		}
-		if d.complete && d.known.Size() < 0 { // its end has told
-			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
-			d.sizedBy(d.single.by.link)
-		}
-		d.ask(reqs, d.e.now())
-		d.release()
-		d.fail(d.allLost())
+// advanceSingleStream begins the stream when no other answer is being written any more, and asks for
+// it again, from its first byte on and over the next link, when it has broken off.
+func (d *download) advanceSingleStream(reqs context.Context) {
+	if !d.single.begun && !slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released }) {
+		d.beginSingleStream(reqs)
 	}
+	if d.single.by == nil && d.single.begun && !d.complete && d.err == nil && d.nextLink() && d.links[d.single.link].faults.retryAt <= d.e.now() {
+		d.requestSingleStream(reqs)
+	}
+}
+
+// updateSingleStream takes in what has come of the stream, and what the links' interfaces say.
+func (d *download) updateSingleStream(reqs context.Context) {
+	if t := d.single.by; t != nil && t.got.Load() != t.reported {
+		d.gain(t, t.got.Load())
+	}
+	if d.complete && d.known.Size() < 0 { // its end has told
+		d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
+		d.sizedBy(d.single.by.link)
+	}
+	d.fail(d.to.stream().failed())
+	d.lookForReturns(reqs)
 }
 
 // nextLink moves to the link that may be asked first, of those that are not lost; to one
@@ -374,8 +348,9 @@ func (d *download) nextLink() bool {
 const firstSingle = scheduler.ChunkID(1) << 30
 
 // requestSingleStream asks for the whole object over the link whose turn it is.
-func (d *download) requestSingleStream(reqs context.Context, attempt int) {
-	t := &transfer{request: request{chunk: firstSingle + scheduler.ChunkID(attempt), link: d.single.link, fileID: d.file, single: true}}
+func (d *download) requestSingleStream(reqs context.Context) {
+	t := &transfer{request: request{chunk: firstSingle + d.single.requests, link: d.single.link, fileID: d.file, single: true}}
+	d.single.requests++
 	d.address(t, 0)
 	t.end.Store(wholeObject)
 	d.single.by = t
