@@ -151,18 +151,7 @@ func (f *file) verify(ctx context.Context) error {
 	if err := p.openNow(f); err != nil {
 		return err
 	}
-	err := f.job.Checksum.verify(ctx, p.to, f.size)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrChecksum):
-		return rejected(err, p.to.Reject())
-	case p.to.Whole():
-		return firstError(err, p.to.Close())
-	case f.size >= journalFrom: // interrupted: nothing need be fetched again
-		return firstError(err, p.to.Suspend([]scheduler.Range{{End: f.size}}))
-	}
-	return err
+	return f.job.Checksum.check(ctx, p.to, f.size, f.size >= journalFrom && !p.to.Whole())
 }
 
 // close closes the file, which keeps what was done of it.

@@ -14,7 +14,6 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
-	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // Job is one object to download.
@@ -160,19 +159,12 @@ func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, er
 
 // finish checks what can be read again, and gives it its name.
 func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.CommitOptions) (string, error) {
-	if job.Checksum == nil || to.stream() != nil {
-		return to.Commit(ctx, object)
+	if job.Checksum != nil && to.stream() == nil {
+		if err := job.Checksum.check(ctx, to, object.Size, object.Size > 0); err != nil {
+			return "", err
+		}
 	}
-	switch err := job.Checksum.verify(ctx, to, object.Size); {
-	case err == nil:
-		return to.Commit(ctx, object)
-	case errors.Is(err, ErrChecksum):
-		return "", rejected(err, to.Reject())
-	case object.Size > 0: // interrupted: nothing need be fetched again
-		return "", firstError(err, to.Suspend([]scheduler.Range{{End: object.Size}}))
-	default:
-		return "", err
-	}
+	return to.Commit(ctx, object)
 }
 
 // fill gets every byte of the job's object into its sink and returns what is known
