@@ -97,7 +97,7 @@ func (b *batch) takeJob(reqs context.Context, job *Job, ok bool) {
 		b.supply.jobs = nil
 		return
 	}
-	f := &file{b: b, job: job, site: b.siteOf(job.URL), index: len(b.files), fileObject: fileObject{size: -1}}
+	f := &file{b: b, job: job, site: b.siteOf(job.URL), index: len(b.files), fileObject: fileObject{size: -1}, output: output{mu: make(mutex, 1)}}
 	b.files = append(b.files, f)
 	fits := b.space.fits(max(job.Size, guessSize))
 	if job.Size > 0 && fits {

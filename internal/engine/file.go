@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/fetch"
@@ -116,13 +115,12 @@ type completion struct {
 
 // output is where a file's bytes go. The first of its requests that has any opens it.
 type output struct {
-	mu      sync.Mutex
-	waiting chan struct{} // one of its requests waits for a slot, and closes it then; nil: none does
-	slot    bool          // it has one of the batch's
-	opened  bool
-	err     error
-	to      fileSink
-	id      identity.Identity // written by the owner before the first response is taken
+	mu     mutex
+	slot   bool // it has one of the batch's
+	opened bool
+	err    error
+	to     fileSink
+	id     identity.Identity // written by the owner before the first response is taken
 }
 
 // open gives the place of a transfer's bytes. Called by any goroutine but the
@@ -147,43 +145,36 @@ func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
 	return p.to, p.err
 }
 
-// lock locks the place when it has a slot, or needs none any more. The lock is not held
-// meanwhile, and only one of the file's requests waits for a slot: the others would wait on
-// when the file is open.
+// lock locks the place for a request, which has waited for a slot then if the file needs one. The
+// file's other requests wait for the lock meanwhile: they go on when the file is open.
 func (p *output) lock(ctx context.Context, slots chan struct{}) error {
-	canceled := func() error { return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)} }
-	for {
-		p.mu.Lock()
-		if p.slot || p.opened || p.err != nil {
-			return nil
-		}
-		other := p.waiting
-		if other == nil {
-			p.waiting = make(chan struct{})
-		}
-		p.mu.Unlock()
-		if other != nil {
-			select {
-			case <-other:
-				continue
-			case <-ctx.Done():
-				return canceled()
-			}
-		}
-		var err error
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			err = canceled()
-		}
-		p.mu.Lock()
-		p.slot = err == nil
-		close(p.waiting)
-		p.waiting = nil
-		if err != nil {
-			p.mu.Unlock()
-		}
+	if err := send(ctx, p.mu); err != nil {
 		return err
+	}
+	if p.slot || p.opened || p.err != nil {
+		return nil
+	}
+	if err := send(ctx, slots); err != nil {
+		p.mu.Unlock()
+		return err
+	}
+	p.slot = true
+	return nil
+}
+
+// mutex is a lock that can be waited for until a context ends.
+type mutex chan struct{}
+
+func (m mutex) Lock()   { m <- struct{}{} }
+func (m mutex) Unlock() { <-m }
+
+// send sends to a channel, unless ctx ends before.
+func send(ctx context.Context, to chan<- struct{}) error {
+	select {
+	case to <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
 	}
 }
 
