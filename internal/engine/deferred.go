@@ -48,7 +48,7 @@ func (b *batch) postponeRest(reqs context.Context, f *file, until scheduler.Time
 	for i := range f.pieces {
 		p := &f.pieces[i]
 		for _, r := range without(b.core.Missing(p.at, nil), coming) {
-			f.putOff = append(f.putOff, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
+			f.remaining = append(f.remaining, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
 			b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: r}})
 		}
 	}
@@ -62,14 +62,6 @@ func without(ranges, others []scheduler.Range) []scheduler.Range {
 		ranges = accept.Without(ranges, o)
 	}
 	return ranges
-}
-
-// resumeRest lays out what of a file was put off.
-func (b *batch) resumeRest(reqs context.Context, f *file) {
-	for _, r := range f.putOff {
-		b.addPiece(reqs, f, r.Off, r.Len(), false)
-	}
-	f.putOff = nil
 }
 
 // postponeSite puts off, or gives up, those files of a site of which nothing has been asked
@@ -93,7 +85,7 @@ func (b *batch) postponeSite(reqs context.Context, s *site, err error) {
 			b.unsettled = append(b.unsettled, f)
 		}
 	}
-	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool { return f.state != deferred && len(f.putOff) == 0 })
+	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool { return !f.waits() })
 }
 
 // resumeDeferred lays out the files whose time has come.
@@ -107,7 +99,7 @@ func (b *batch) resumeDeferred(reqs context.Context, now scheduler.Time) {
 	}
 	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool {
 		switch {
-		case f.state != deferred && len(f.putOff) == 0: // it has met its end meanwhile
+		case !f.waits(): // it has met its end meanwhile
 			return true
 		case now < f.deferredUntil:
 			return false
@@ -115,7 +107,7 @@ func (b *batch) resumeDeferred(reqs context.Context, now scheduler.Time) {
 			f.deferredUntil = max(f.site.notBefore, now+scheduler.Time(50*time.Millisecond))
 			return false
 		case f.state == running:
-			b.resumeRest(reqs, f)
+			b.layOutRemaining(reqs, f)
 		default:
 			b.layOut(reqs, f)
 		}

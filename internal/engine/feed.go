@@ -127,10 +127,7 @@ func (b *batch) layOut(reqs context.Context, f *file) {
 	f.state = running
 	switch {
 	case f.size >= 0:
-		for _, r := range f.remaining {
-			b.addPiece(reqs, f, r.Off, r.Len(), false)
-		}
-		f.remaining = nil
+		b.layOutRemaining(reqs, f)
 	case f.job.Size > 0 && !f.mayExist:
 		b.addPiece(reqs, f, 0, f.job.Size, false)
 	case f.mayExist:
@@ -142,6 +139,14 @@ func (b *batch) layOut(reqs context.Context, f *file) {
 		b.supply.waiting++
 	}
 	f.site.laid++
+}
+
+// layOutRemaining lays out what of a file was put off.
+func (b *batch) layOutRemaining(reqs context.Context, f *file) {
+	for _, r := range f.remaining {
+		b.addPiece(reqs, f, r.Off, r.Len(), false)
+	}
+	f.remaining = nil
 }
 
 // withdraw takes from the scheduler what is missing of a file; what has come of it
@@ -157,7 +162,7 @@ func (b *batch) withdraw(reqs context.Context, f *file) {
 	}
 	if f.size >= 0 {
 		f.remaining = f.missing(f.remaining[:0])
-		f.mayExist, f.putOff = false, nil
+		f.mayExist = false
 	}
 	for i := range f.pieces {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: f.pieces[i].at}})
@@ -251,7 +256,7 @@ func (b *batch) tellExpected(reqs context.Context) {
 		bytes = b.bytesToCome()
 	}
 	for _, f := range b.deferred {
-		bytes += length(f.remaining) + length(f.putOff)
+		bytes += length(f.remaining)
 		if f.size < 0 {
 			bytes += b.likely(f)
 		}

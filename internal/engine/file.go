@@ -63,9 +63,8 @@ type file struct {
 type layout struct {
 	class         scheduler.Class
 	pieces        []piece
-	remaining     []scheduler.Range // what is missing, while it is not laid out and its size is known
-	putOff        []scheduler.Range // what waits until deferredUntil, while other requests for the file are being answered
-	deferredUntil scheduler.Time
+	remaining     []scheduler.Range // what is missing and is not laid out, where the size is known
+	deferredUntil scheduler.Time    // when that is laid out, all or what no request brings meanwhile
 	extent        int64 // how much has been laid out so far
 	mayExist      bool  // there is a file that may be it already: no more than a byte is asked for
 }
@@ -208,6 +207,11 @@ func (p *output) giveSlotBack(slots chan struct{}) {
 	}
 }
 
+// waits says whether there is something of the file that waits until deferredUntil.
+func (f *file) waits() bool {
+	return f.state == deferred || f.state == running && len(f.remaining) > 0
+}
+
 // receive counts bytes.
 func (f *file) receive(n int64) {
 	f.got += n
@@ -217,7 +221,7 @@ func (f *file) receive(n int64) {
 // missing appends the bytes of the file that have not been received to dst, in
 // order, those that are not laid out yet included.
 func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
-	dst = append(dst, f.putOff...)
+	dst = append(dst, f.remaining...)
 	var found []scheduler.Range
 	for i := range f.pieces {
 		p := &f.pieces[i]
@@ -243,7 +247,7 @@ func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
 
 // complete says whether every byte of the file has been received.
 func (f *file) complete() bool {
-	if f.size < 0 || len(f.putOff) > 0 {
+	if f.size < 0 || len(f.remaining) > 0 {
 		return false
 	}
 	for i := range f.pieces {
