@@ -65,8 +65,8 @@ type layout struct {
 	pieces        []piece
 	remaining     []scheduler.Range // what is missing and is not laid out, where the size is known
 	deferredUntil scheduler.Time    // when that is laid out, all or what no request brings meanwhile
-	extent        int64 // how much has been laid out so far
-	mayExist      bool  // there is a file that may be it already: no more than a byte is asked for
+	extent        int64             // how much has been laid out so far
+	mayExist      bool              // there is a file that may be it already: no more than a byte is asked for
 }
 
 // fileObject is what servers have said of a file.

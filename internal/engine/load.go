@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -13,10 +14,16 @@ import (
 
 // runLoad is what all downloads of a run ask for at the same time, by origin and link.
 type runLoad struct {
-	responses latest
-	bytes     latest // of bodies
-	mu        sync.Mutex
-	origins   map[originKey]*originLoad
+	over []lastOver // by link
+
+	mu      sync.Mutex
+	origins map[originKey]*originLoad
+}
+
+// lastOver is when something came last over a link, as scheduler.Time; 0: it never did.
+type lastOver struct {
+	response atomic.Int64
+	byte     atomic.Int64 // of a body
 }
 
 type originKey struct {
@@ -31,31 +38,8 @@ type originLoad struct {
 	forbids  bool // it has forbidden a file again and again: that is no bound
 }
 
-func newRunLoad() *runLoad {
-	return &runLoad{origins: map[originKey]*originLoad{}}
-}
-
-// latest is when something has come last over each link. Its zero value is ready.
-type latest struct {
-	mu sync.Mutex
-	at map[scheduler.LinkID]scheduler.Time
-}
-
-// note says that it has come over a link now.
-func (l *latest) note(link scheduler.LinkID, now scheduler.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.at == nil {
-		l.at = map[scheduler.LinkID]scheduler.Time{}
-	}
-	l.at[link] = now
-}
-
-// over is when it has come last over a link; 0: it has not.
-func (l *latest) over(link scheduler.LinkID) scheduler.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.at[link]
+func newRunLoad(links int) *runLoad {
+	return &runLoad{over: make([]lastOver, links), origins: map[originKey]*originLoad{}}
 }
 
 // tellShared tells the scheduler that a link is not silent over which bytes of other downloads come,
@@ -66,7 +50,7 @@ func (o *owner) tellShared(reqs context.Context, now scheduler.Time) {
 		if t.released || t.probe || now-own < gatherPatience {
 			continue
 		}
-		if others := o.e.load.bytes.over(t.link); others > own && now-others < gatherPatience {
+		if others := scheduler.Time(o.e.load.over[t.link].byte.Load()); others > own && now-others < gatherPatience {
 			o.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.reported, Held: true})
 		}
 	}

@@ -187,7 +187,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 		return
 	}
 	o.links[m.t.link].responses.answered, o.links[m.t.link].responses.unlikely = true, false
-	o.e.load.responses.note(m.t.link, o.e.now())
+	o.e.load.over[m.t.link].response.Store(int64(o.e.now()))
 	o.early.disabled = o.early.disabled || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }

@@ -88,7 +88,7 @@ func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 			e.gone[id] = l.seen.arrivals
 		}
 		told := (f.vote.agree | f.disagree).has(scheduler.LinkID(id))
-		heard := max(l.traffic.lastByte, f.site.over[id].heard, b.e.load.responses.over(scheduler.LinkID(id)))
+		heard := max(l.traffic.lastByte, f.site.over[id].heard, scheduler.Time(b.e.load.over[id].response.Load()))
 		if (l.use.banned || l.faults.countedAt > l.traffic.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
 			e.unlikely.add(scheduler.LinkID(id))
 		}
