@@ -106,8 +106,6 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
-	b.finalizer.done = make(chan finished)
-	b.solos.done = make(chan soloEnd)
 	var err error
 	if b.tuner, err = newTuner(spec, len(e.links)); err != nil {
 		return nil, err
@@ -157,10 +155,8 @@ func (b *batch) loop(ctx, reqs context.Context) {
 			b.hearMore(reqs)
 		case job, ok := <-more:
 			b.takeJob(reqs, job, ok)
-		case c := <-b.finalizer.done:
-			b.takeFinished(reqs, c)
-		case a := <-b.solos.done:
-			b.soloEnded(reqs, a)
+		case done := <-b.background:
+			done()
 		case <-timer.C:
 		case <-ctx.Done():
 			b.fail(context.Cause(ctx))
@@ -180,7 +176,7 @@ func (b *batch) proceed(reqs context.Context) bool {
 		b.review(reqs, f)
 	}
 	if now := b.e.now(); b.finalizer.due(now, len(b.files), cap(b.slots)) {
-		b.finalizer.commit(now)
+		b.commit(reqs, now)
 	}
 	return b.err == nil && !b.over()
 }
@@ -235,7 +231,7 @@ func (b *batch) lookAround(reqs context.Context) {
 	b.watchVotes(now)
 	b.watchStalls(now)
 	b.tune(reqs, now)
-	b.record(now)
+	b.record(reqs, now)
 	if now-b.last.sample >= sampleEvery {
 		b.sample()
 	}
@@ -250,12 +246,7 @@ func (b *batch) windUp(reqs context.Context) {
 	}
 	b.closeAllOpened()
 	for b.solos.running > 0 {
-		select {
-		case a := <-b.solos.done:
-			b.soloEnded(reqs, a)
-		case c := <-b.finalizer.done:
-			b.takeFinished(reqs, c)
-		}
+		(<-b.background)()
 	}
 	b.finalizeAll(reqs)
 	for _, f := range slices.Clone(b.files) {
@@ -264,11 +255,11 @@ func (b *batch) windUp(reqs context.Context) {
 			b.report(f, Result{Size: f.size}, b.err)
 		case f.state == finishing, f.state == running && f.complete() && f.vote.believed:
 			f.state = finishing
-			b.finalizer.finish(reqs, f)
+			b.finish(reqs, f)
 		default:
 			f.cause = firstError(f.cause, b.ownError(f), b.err)
 			f.state = failed
-			b.finalizer.close(reqs, f)
+			b.close(reqs, f)
 		}
 	}
 	b.finalizeAll(reqs)
@@ -276,8 +267,8 @@ func (b *batch) windUp(reqs context.Context) {
 
 // finalizeAll returns when nothing is left to be done to files.
 func (b *batch) finalizeAll(reqs context.Context) {
-	for b.finalizer.commit(b.e.now()); b.finalizer.running > 0; b.finalizer.commit(b.e.now()) {
-		b.takeFinished(reqs, <-b.finalizer.done)
+	for b.commit(reqs, b.e.now()); b.finalizer.running > 0; b.commit(reqs, b.e.now()) {
+		(<-b.background)()
 	}
 }
 

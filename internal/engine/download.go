@@ -77,7 +77,6 @@ type singleStream struct {
 
 // checkpoint is the state of the journal's next entry, which is made in the background.
 type checkpoint struct {
-	done    chan error // one has been made
 	running bool
 	next    scheduler.Time
 }
@@ -86,7 +85,7 @@ type checkpoint struct {
 // another one to go on with what it has confirmed, over the links that are left; nil: none.
 // recheck says that nothing but its last byte can tell whether what is there is complete.
 func newDownload(e *Engine, job *Job, to sink, before *download, recheck bool) (*download, error) {
-	d := &download{owner: newOwner(e, job.ID), job: job, to: to, checkpoint: checkpoint{done: make(chan error, 1)}}
+	d := &download{owner: newOwner(e, job.ID), job: job, to: to}
 	d.work = d
 	d.failures, d.first.disputed = job.failures, job.disagree != 0
 	cfg := scheduler.Config{Size: -1, Window: to.stream().window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
@@ -192,7 +191,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 	d.closeAllOpened()
 	if d.checkpoint.running {
-		d.fail(<-d.checkpoint.done)
+		(<-d.background)()
 	}
 	d.sample()
 	return d.end()

@@ -178,11 +178,11 @@ func (b *batch) review(reqs context.Context, f *file) {
 		b.removePieces(f)
 		b.fruitful()
 		f.state = finishing
-		b.finalizer.finish(reqs, f)
+		b.finish(reqs, f)
 	case failed, solo:
-		b.finalizer.close(reqs, f)
+		b.close(reqs, f)
 	case finishing: // it was there already
-		b.finalizer.finish(reqs, f)
+		b.finish(reqs, f)
 	case deferred:
 	}
 }

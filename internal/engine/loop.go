@@ -34,9 +34,8 @@ func (d *download) loop(ctx, reqs context.Context) {
 		case <-d.waker.bell:
 		case m := <-d.messages:
 			d.hear(reqs, m)
-		case err := <-d.checkpoint.done:
-			d.checkpoint.running = false
-			d.fail(err)
+		case done := <-d.background:
+			done()
 		case <-moved:
 			d.fail(d.to.stream().failed())
 			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
@@ -85,7 +84,13 @@ func (d *download) lookAround(reqs context.Context) {
 		d.checkpoint.next = now + checkpointEvery
 		d.checkpoint.running = true
 		done := d.claimable()
-		go func() { d.checkpoint.done <- d.to.Checkpoint(done) }()
+		go func() {
+			err := d.to.Checkpoint(done)
+			d.background <- func() {
+				d.checkpoint.running = false
+				d.fail(err)
+			}
+		}()
 	}
 	if err := d.allLost(); err != nil && !d.trySingleStream() {
 		d.fail(err)

@@ -21,6 +21,8 @@ type owner struct {
 	transfers []*transfer
 	messages  chan message
 	waker     *waker // over the bytes of transfers
+	// background has the owner take what goroutines that make no requests have done.
+	background chan func()
 
 	singleStream bool // one request brings all of it: the scheduler has no part in it
 	complete     bool
@@ -85,8 +87,8 @@ func newOwner(e *Engine, file event.FileID) owner {
 		e: e, file: file,
 		links:    make([]linkState, len(e.links)),
 		messages: make(chan message, 4*len(e.links)),
-		waker:    newWaker(),
-		looks:    looks{stalls: e.now(), reading: make([]int, len(e.links))},
+		waker:    newWaker(), background: make(chan func()),
+		looks: looks{stalls: e.now(), reading: make([]int, len(e.links))},
 		early: earlyConns{
 			making:   new(sync.WaitGroup),
 			disabled: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
