@@ -125,7 +125,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download, recheck bool) (
 // wantsAnswer implements work: as long as the object's size is one link's word, others are to
 // be heard.
 func (d *download) wantsAnswer(t *transfer) bool {
-	return d.identified && t.resp == nil && d.mayTellSize(t.link) && !d.sizeBelieved(d.e.now())
+	return d.identified && t.resp == nil && d.mayTellSize(&d.links[t.link]) && !d.sizeBelieved(d.e.now())
 }
 
 // cancelWithdrawn cancels the requests that were withdrawn, and whose answers are of no interest any more.

@@ -312,13 +312,10 @@ func (d *download) seconded(m message) bool {
 	if len(d.earlier.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
 		return false
 	}
-	for id := range d.links {
-		l := &d.links[id]
-		if v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs {
-			return true
-		}
-	}
-	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link)
+	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link) || d.others(m.t.link, func(l *linkState) bool {
+		v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object))
+		return !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs
+	}) != 0
 }
 
 // dropDoubts answers the doubtful responses that were withdrawn: what they say of the object is
@@ -409,20 +406,20 @@ func (d *download) refuted(m message) bool {
 	if size < 0 { // its own server may tell the size of one answer and not of the next
 		size = cmp.Or(d.links[m.t.link].claim.size, -1)
 	}
-	for i := range d.links {
-		l := &d.links[i]
-		other := scheduler.LinkID(i) != m.t.link
-		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.unexpectedPage(m) {
-			return true // before, its server has told the size of the file
-		}
-		if l.claim.size > 0 && !l.lost && l.claim.size != size && (size >= 0 || other) {
+	return d.others(scheduler.NoLink, func(l *linkState) bool {
+		other := l.id != m.t.link
+		switch {
+		case l.lost:
+			return false
+		case other && d.job.disagree.has(l.id) && d.unexpectedPage(m): // before, its server has told the size of the file
+			return true
+		case l.claim.size <= 0:
+			return false
+		case l.claim.size != size && (size >= 0 || other):
 			return true
 		}
-		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.earlier.have) > 0 && !d.allResumed(size) {
-			return true // its server has ranges, which what is there needs
-		}
-	}
-	return false
+		return other && m.resp.Whole && len(d.earlier.have) > 0 && !d.allResumed(size) // its server has ranges, which what is there needs
+	}) != 0
 }
 
 // waiting says whether a link may still answer that speaks against the doubts. One that is
@@ -436,11 +433,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 	if now-d.doubts.since >= most {
 		return false
 	}
-	for i := range d.links {
-		l := &d.links[i]
-		if l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now)) {
-			return true
-		}
-	}
-	return false
+	return d.others(scheduler.NoLink, func(l *linkState) bool {
+		return l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now))
+	}) != 0
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"net/url"
+	"slices"
 
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -9,6 +11,7 @@ import (
 
 // linkState is what an owner knows of a link.
 type linkState struct {
+	id    scheduler.LinkID
 	there bool     // false: it has not joined the run, or had been given up before this download
 	lost  bool     // it is not used any more, because of err
 	err   error    // nil: it is not lost
@@ -131,11 +134,29 @@ func (l *linkState) usable() bool { return l.left() && !l.quota.exhausted }
 // others are the links of which ok is true, but for one; NoLink: for none.
 func (o *owner) others(but scheduler.LinkID, ok func(*linkState) bool) (s linkSet) {
 	for i := range o.links {
-		if id := scheduler.LinkID(i); id != but && ok(&o.links[i]) {
-			s.add(id)
+		if l := &o.links[i]; l.id != but && ok(l) {
+			s.add(l.id)
 		}
 	}
 	return s
+}
+
+// nearest are the links of which ok is true, by their round trips, and those behind them that are
+// banned.
+func (o *owner) nearest(ok func(*linkState) bool) (ids []scheduler.LinkID) {
+	for i := range o.links {
+		if l := &o.links[i]; ok(l) {
+			ids = append(ids, l.id)
+		}
+	}
+	distance := func(id scheduler.LinkID) scheduler.Time {
+		if o.links[id].use.banned {
+			return scheduler.Never
+		}
+		return cmp.Or(o.core.RTT(id), scheduler.Never-1)
+	}
+	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int { return cmp.Compare(distance(a), distance(b)) })
+	return ids
 }
 
 // linkSet is a set of links, of which there are fewer than 64; bit i is link i.

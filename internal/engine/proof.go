@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -370,19 +369,10 @@ func (d *download) newProbe(id scheduler.LinkID) *transfer {
 
 // probeLinks are the links that can be asked for bytes to compare, the nearest first; before
 // everything is there, those that have answered and are not banned.
-func (d *download) probeLinks() (ids []scheduler.LinkID) {
-	for i := range d.links {
-		if l := &d.links[i]; l.usable() && (l.responses.answered && !l.use.banned || d.complete) {
-			ids = append(ids, scheduler.LinkID(i))
-		}
-	}
-	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int {
-		if x, y := d.links[a].use.banned, d.links[b].use.banned; x != y {
-			return map[bool]int{true: 1, false: -1}[x]
-		}
-		return cmp.Compare(cmp.Or(d.core.RTT(a), scheduler.Never), cmp.Or(d.core.RTT(b), scheduler.Never))
+func (d *download) probeLinks() []scheduler.LinkID {
+	return d.nearest(func(l *linkState) bool {
+		return l.usable() && (l.responses.answered && !l.use.banned || d.complete)
 	})
-	return ids
 }
 
 // probed takes the end of a probe.

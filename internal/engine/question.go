@@ -29,8 +29,8 @@ func (d *download) ask(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTellSize(id) && d.idle(id, now) {
-			d.askEnd(reqs, id)
+		if l := &d.links[i]; d.mayTellSize(l) && d.idle(l, now) {
+			d.askEnd(reqs, l.id)
 		}
 	}
 }
@@ -39,17 +39,17 @@ func (d *download) ask(reqs context.Context, now scheduler.Time) {
 // asked for anything, or have failed to answer that.
 func (d *download) askFirst(reqs context.Context, now scheduler.Time) {
 	for i := range d.links {
-		l, id := &d.links[i], scheduler.LinkID(i)
-		if l.usable() && !l.responses.answered && !l.use.banned && !l.use.resting && !l.responses.unlikely && d.idle(id, now) {
-			d.askEnd(reqs, id)
+		l := &d.links[i]
+		if l.usable() && !l.responses.answered && !l.use.banned && !l.use.resting && !l.responses.unlikely && d.idle(l, now) {
+			d.askEnd(reqs, l.id)
 		}
 	}
 }
 
 // idle says whether a link is not being asked for anything, and may be.
-func (d *download) idle(id scheduler.LinkID, now scheduler.Time) bool {
-	return now >= max(d.links[id].claim.nextQuestion, d.links[id].responses.notBefore) &&
-		!slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id && (!t.released || t.resp == nil) })
+func (d *download) idle(l *linkState, now scheduler.Time) bool {
+	return now >= max(l.claim.nextQuestion, l.responses.notBefore) &&
+		!slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == l.id && (!t.released || t.resp == nil) })
 }
 
 // askEnd asks a link what is behind the end.

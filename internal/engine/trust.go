@@ -71,11 +71,10 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 // that it is too busy. For such a one a page in place of another kind of file has been held
 // back already, before it was taken.
 func (d *download) voteTime() scheduler.Time {
-	for i := range d.links {
-		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(id)) && d.mayTellSize(id) {
-			return d.e.undecidedTime()
-		}
+	if d.others(scheduler.NoLink, func(l *linkState) bool {
+		return (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(l.id)) && d.mayTellSize(l)
+	}) != 0 {
+		return d.e.undecidedTime()
 	}
 	return parkTime
 }
@@ -83,12 +82,8 @@ func (d *download) voteTime() scheduler.Time {
 // awaitsSizes says whether a link that has been asked may still tell another size, or show
 // bytes behind the end that was told.
 func (d *download) awaitsSizes() bool {
-	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTellSize(id) || d.questioned(id) {
-			return true
-		}
-	}
-	return len(d.doubts.responses) > 0
+	return len(d.doubts.responses) > 0 ||
+		d.others(scheduler.NoLink, func(l *linkState) bool { return d.mayTellSize(l) || d.questioned(l.id) }) != 0
 }
 
 // undecidedTime is how long a link that has answered may take to tell whether it agrees: it may stall
@@ -103,9 +98,8 @@ func (d *download) questioned(id scheduler.LinkID) bool {
 }
 
 // mayTellSize says whether a link has still to say of what size the object is.
-func (d *download) mayTellSize(id scheduler.LinkID) bool {
-	l := &d.links[id]
-	return l.mayStillTell() && !l.claim.heard && !d.vote.agree.has(id) && !l.postponed(d.e.now())
+func (d *download) mayTellSize(l *linkState) bool {
+	return l.mayStillTell() && !l.claim.heard && !d.vote.agree.has(l.id) && !l.postponed(d.e.now())
 }
 
 // hearSize takes what another link says of the object's size, in an answer that brings the

@@ -25,12 +25,11 @@ const (
 
 // witnesses is what is known of who told a file's size.
 type witnesses struct {
-	first   scheduler.LinkID // over which it was told first
-	asked   linkSet          // which were asked, or are being asked
-	retry   linkSet          // of these, those that may yet answer
-	since   scheduler.Time   // when it was first told
-	pending int              // of these, those that have not answered: another file may be asked for meanwhile
-	busy    int              // answers of others that asked to come again later
+	first scheduler.LinkID // over which it was told first
+	asked linkSet          // which were asked, or are being asked
+	retry linkSet          // of these, those that may yet answer
+	since scheduler.Time   // when it was first told
+	busy  int              // answers of others that asked to come again later
 }
 
 // disputed notes that a link's server tells another size of the file than others.
@@ -56,46 +55,29 @@ func (b *batch) uncontested(reqs context.Context, f *file) bool {
 	if t := f.site.witness; t != nil && now-t.sent < witnessTime || now < f.site.askAgain {
 		return false
 	}
-	id, ok := b.witnessLink(f)
-	if !ok && w.retry != 0 && now-w.since < b.voteTime(f) { // while another one is silent
+	ids := b.witnessLinks(f)
+	if len(ids) == 0 && w.retry != 0 && now-w.since < b.voteTime(f) { // while another one is silent
 		w.asked &^= w.retry
 		w.retry = 0
-		id, ok = b.witnessLink(f)
+		ids = b.witnessLinks(f)
 	}
-	if !ok && (f.site.witness != nil || w.pending > 0) {
-		return false
+	if len(ids) == 0 { // those that are being asked may yet answer
+		return !slices.ContainsFunc(b.transfers, func(t *transfer) bool { return t.probe && (t.file == f || t == f.site.witness) })
 	}
-	if !ok {
-		return true
-	}
-	t := b.newProbe(id, f.job.ID, f.job.URL)
+	t := b.newProbe(ids[0], f.job.ID, f.job.URL)
 	t.file, t.first = f, true
 	t.end.Store(1)
 	f.site.witness = t
-	w.asked.add(id)
-	w.pending++
+	w.asked.add(ids[0])
 	b.launch(reqs, t)
 	return false
 }
 
-// witnessLink is the link to ask about a file: the nearest that has not been, and one that is
-// banned only where there is no other.
-func (b *batch) witnessLink(f *file) (best scheduler.LinkID, ok bool) {
-	least := scheduler.Never
-	for i := range b.links {
-		l, id := &b.links[i], scheduler.LinkID(i)
-		if id == f.witnesses.first || f.witnesses.asked.has(id) || !l.there || l.lost || l.use.resting || l.quota.exhausted {
-			continue
-		}
-		rtt := b.core.RTT(id)
-		if l.use.banned {
-			rtt = scheduler.Never - 1
-		}
-		if rtt < least {
-			best, least, ok = id, rtt, true
-		}
-	}
-	return best, ok
+// witnessLinks are the links to ask about a file that have not been, the nearest first.
+func (b *batch) witnessLinks(f *file) []scheduler.LinkID {
+	return b.nearest(func(l *linkState) bool {
+		return l.id != f.witnesses.first && !f.witnesses.asked.has(l.id) && l.usable() && !l.use.resting
+	})
 }
 
 // hearWitness takes what another link's server says of a file, and whether it says that it is HTML:
@@ -127,7 +109,6 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) diagnos
 		b.hearWitness(reqs, t, claimOf(fe.Object), t.file.page)
 	}
 	f, now := t.file, b.e.now()
-	f.witnesses.pending--
 	if f.site.witness == t {
 		f.site.witness = nil
 	}
@@ -140,7 +121,7 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) diagnos
 			f.site.over[t.link].heard = now
 			pause = scheduler.Time(backoff(f.witnesses.busy))
 		}
-		if _, others := b.witnessLink(f); now-f.witnesses.since < b.voteTime(f) && !others {
+		if now-f.witnesses.since < b.voteTime(f) && len(b.witnessLinks(f)) == 0 {
 			f.witnesses.asked &^= f.witnesses.retry
 			f.witnesses.retry = 0
 			f.site.askAgain = now + pause
@@ -169,10 +150,8 @@ func (b *batch) takeUnconfirmed(s *site) (files []*file) {
 // voteTime is how long others have to contradict a file's size: longer where one has answered of
 // its site, if only that it is too busy.
 func (b *batch) voteTime(f *file) scheduler.Time {
-	for i := range b.links {
-		if l := &b.links[i]; scheduler.LinkID(i) != f.witnesses.first && l.usable() && !l.use.resting && f.site.over[i].heard > 0 {
-			return b.e.undecidedTime()
-		}
+	if b.others(f.witnesses.first, func(l *linkState) bool { return l.usable() && !l.use.resting && f.site.over[l.id].heard > 0 }) != 0 {
+		return b.e.undecidedTime()
 	}
 	return parkTime
 }
