@@ -61,8 +61,8 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		b.giveUp(reqs, f, err)
 		return false
 	}
+	f.site.answer(t.link, resp, t.progress)
 	if why := b.unfit(f, t, resp); why != "" {
-		f.site.answer(t.link, resp, t.progress)
 		if size := resp.Object.Size; f.size >= 0 && size != f.size && (size >= 0 || !resp.Page) {
 			f.disputed(t.link)
 		}
@@ -73,12 +73,10 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		return false
 	}
 	if resp.Whole && !b.credible(f.site, t.link, resp.Object.Size) {
-		f.site.answer(t.link, resp, t.progress)
 		b.doubt(reqs, f)
 		b.doubtLink(reqs, t.link, f, resp.Page)
 		return false
 	}
-	f.site.answer(t.link, resp, t.progress)
 	if f.size < 0 {
 		b.firstResponse(reqs, t, resp, !resp.Whole)
 	} else {
