@@ -194,7 +194,8 @@ func (d *download) tries(err error) int {
 func (d *download) linkFailed(t *transfer, err error) diagnosis {
 	l := &d.links[t.link]
 	l.faults.dropped = l.faults.dropped || fetch.MayRefuseRange(err)
-	if l.faults.serverFailed = !d.identified && isServerFailure(err); l.faults.serverFailed && t.sent >= l.faults.countedAt {
+	fe, answered := errors.AsType[*fetch.Error](err)
+	if l.faults.serverFailed = !d.identified && answered && fe.Failing(); l.faults.serverFailed && t.sent >= l.faults.countedAt {
 		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
 			return diagnosis{outcome: outcomeOf(err), lost: afterTries(err, d.failures), fails: true}
 		}

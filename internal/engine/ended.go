@@ -178,12 +178,6 @@ func (o *owner) inFlight(id scheduler.LinkID) (n int) {
 	return n
 }
 
-// isServerFailure says whether an error is a server's answer that it has failed.
-func isServerFailure(err error) bool {
-	fe, ok := errors.AsType[*fetch.Error](err)
-	return ok && fe.Failing()
-}
-
 // afterTries is an error that has come so often.
 func afterTries(err error, times int) error {
 	if times == 1 {

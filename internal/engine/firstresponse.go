@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/mlget/mlget/internal/engine/accept"
-	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -87,10 +86,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		f.site.over[t.link].bounds = true
 	}
 	f.denied.remove(t.link)
-	b.markUsed(t.link)
-	b.gather(t)
-	b.tellShort(reqs, t)
-	return !t.released // it is where the file is empty
+	return b.take(reqs, t)
 }
 
 // unfit is why a response cannot be used within the batch; empty: it can.
@@ -156,10 +152,7 @@ func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Res
 	f.vote = sizeVote{agree: 1 << t.link, believed: resp.Secure}
 	f.witnesses = witnesses{first: t.link, since: b.e.now()}
 	b.e.tellEncoding(f.job, resp)
-	b.e.cfg.Bus.Publish(event.ObjectKnown{
-		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
-		HTTP: resp.Proto, Ranges: ranges,
-	})
+	b.e.publishKnown(f.job.ID, resp, 0, ranges)
 	b.sized(reqs, f, resp.Object.Size)
 }
 

@@ -71,7 +71,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		d.outvote() // what ends has no bytes behind its end
 		return false
 	}
-	d.publishKnown(resp, c.Size, ranges)
+	d.e.publishKnown(d.job.ID, resp, d.earlier.resumed, ranges)
 	return true
 }
 
@@ -124,11 +124,11 @@ func (d *download) allResumed(size int64) bool {
 	return len(d.earlier.have) > 0 && d.earlier.resumed == size
 }
 
-// publishKnown tells observers what the object is.
-func (d *download) publishKnown(resp *fetch.Response, size int64, ranges bool) {
-	d.e.cfg.Bus.Publish(event.ObjectKnown{
-		At: d.e.now(), File: d.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: size,
-		Resumed: d.earlier.resumed, HTTP: resp.Proto, Ranges: ranges,
+// publishKnown tells observers what an object is, of which some bytes need not be fetched.
+func (e *Engine) publishKnown(file event.FileID, resp *fetch.Response, resumed int64, ranges bool) {
+	e.cfg.Bus.Publish(event.ObjectKnown{
+		At: e.now(), File: file, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
+		Resumed: resumed, HTTP: resp.Proto, Ranges: ranges,
 	})
 }
 

@@ -119,10 +119,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if first {
 		d.sized(reqs, resp.Object.Size)
 	}
-	d.markUsed(t.link)
-	d.gather(t)
-	d.tellShort(reqs, t)
-	return !t.released // it is where the object ends before its range
+	return d.take(reqs, t)
 }
 
 // fits says whether a later response is one of the first one's object, as far as what it says of
@@ -183,6 +180,14 @@ func (d *download) sized(reqs context.Context, size int64) {
 		}
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Sized, Bytes: size})
+}
+
+// take begins to use the bytes of a response. false: the object ends before them.
+func (o *owner) take(reqs context.Context, t *transfer) bool {
+	o.markUsed(t.link)
+	o.gather(t)
+	o.tellShort(reqs, t)
+	return !t.released
 }
 
 // markUsed notes that a link's bytes are taken.

@@ -79,7 +79,9 @@ func (d *download) lookAround(reqs context.Context) {
 	}
 	d.tellOverlap(reqs)
 	d.release()
-	d.sampleSometimes(now)
+	if now-d.sampled.at >= sampleEvery {
+		d.sample()
+	}
 	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.stream() == nil {
 		d.checkpoint.next = now + checkpointEvery
 		d.checkpoint.running = true

@@ -133,24 +133,18 @@ func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	return working&^s.linksBut(id, func(o *siteOver) bool { return o.wholes > 0 }) == 0
 }
 
-// mayWorkElsewhere says whether a failure of a class may be said of one link only: there is a portal
-// in front of it, or its site has servers of its own for each link.
+// mayWorkElsewhere notes a failure of a class, and says whether it may be said of one link only: there
+// is a portal in front of it, or its site has servers of its own for each link.
 func (b *batch) mayWorkElsewhere(s *site, id scheduler.LinkID, c fetch.Class) bool {
 	switch c {
 	case fetch.TLS:
-		return b.trustedElsewhere(s, id)
+		s.over[id].untrusted = true
+		return b.usable(id)&^s.linksBut(id, func(o *siteOver) bool { return o.untrusted }) != 0
 	case fetch.Refused:
 		return !s.answered && b.usable(id)&^s.absent != 0
 	default:
 		return false
 	}
-}
-
-// trustedElsewhere notes that a site's certificate is not good over a link, and says
-// whether that may be said of this link alone: there is a portal in front of it, say.
-func (b *batch) trustedElsewhere(s *site, id scheduler.LinkID) bool {
-	s.over[id].untrusted = true
-	return b.usable(id)&^s.linksBut(id, func(o *siteOver) bool { return o.untrusted }) != 0
 }
 
 // blame counts a failure of a site, puts its files off, and gives them up when there
