@@ -113,11 +113,9 @@ func (b *batch) blameFor(reqs context.Context, t *transfer, fe *fetch.Error, err
 		return diagnosis{outcome: outcome, retry: true, wait: backoffFirst}
 	case accept.ServerBusy:
 		return b.busy(reqs, t, fe)
-	case accept.NameUnresolved:
-		return b.unresolved(reqs, t, err)
 	case accept.LinkFailed:
 		return b.linkFailed(reqs, t, err)
-	case accept.ServerSilent, accept.FileBroke:
+	case accept.ServerSilent, accept.FileBroke, accept.NameUnresolved:
 		return b.brokeOff(reqs, t, err, cause)
 	case accept.FileOdd:
 		b.goSolo(reqs, f, fe.Error())
@@ -200,8 +198,9 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// brokeOff handles a failure of the network that is not the link's: the server's, if it is
-// silent, and else the file's.
+// brokeOff handles a failure of the network that is not the link's: the server's, if it is silent or
+// its name does not resolve, and else the file's. Each link has name servers of its own: what one of
+// them cannot resolve is asked of all by a download of its own.
 func (b *batch) brokeOff(reqs context.Context, t *transfer, err error, cause accept.Cause) diagnosis {
 	f := t.file
 	if f.gained >= worthwhile {
@@ -209,13 +208,17 @@ func (b *batch) brokeOff(reqs context.Context, t *transfer, err error, cause acc
 	}
 	f.gained = 0
 	f.breaks++
-	if cause == accept.ServerSilent {
+	tries, dns := f.breaks, nameError(err)
+	if cause == accept.ServerSilent || cause == accept.NameUnresolved && named(f, dns) {
 		b.blame(f.site, t, err)
 		b.postponeSite(reqs, f.site, err)
+		tries = max(tries, f.site.failures) // for whichever of its files
 	}
 	switch {
 	case f.state != running:
-	case f.breaks >= breaksMost:
+	case cause == accept.NameUnresolved && tries >= b.nameTries(t.link, dns):
+		return b.denied(reqs, t, err)
+	case cause != accept.NameUnresolved && f.breaks >= breaksMost:
 		b.goSolo(reqs, f, err.Error())
 	default:
 		b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.breaks)))
