@@ -184,7 +184,7 @@ func (b *batch) forbidden(reqs context.Context, t *transfer) diagnosis {
 		return other.link == t.link && other.file != f && other.file.site == f.site
 	})
 	b.e.load.countForbidden(&f.forbidden, t.url, t.link, others)
-	f.site.answered, f.site.over[t.link].heard = true, now
+	b.noteAnswer(t)
 	b.postpone(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
 	return diagnosis{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
@@ -249,8 +249,7 @@ func (b *batch) linkFailed(reqs context.Context, t *transfer, err error) diagnos
 // there are few, whatever else the server serves.
 func (b *batch) serverFailed(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
 	f, now := t.file, b.e.now()
-	b.links[t.link].responses.answered, f.site.answered = true, true
-	f.site.over[t.link].heard = now
+	b.noteAnswer(t)
 	f.serverFailures++
 	f.failedOver.add(t.link)
 	if b.exhausted(f) {
@@ -273,8 +272,7 @@ func (b *batch) exhausted(f *file) bool {
 // has better news of it.
 func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
 	f, now := t.file, b.e.now()
-	b.links[t.link].responses.answered, f.site.answered = true, true
-	f.site.over[t.link].heard = now
+	b.noteAnswer(t)
 	others := b.usable(t.link)
 	if fe.RetryAfter > 0 {
 		f.retryLinks.add(t.link)

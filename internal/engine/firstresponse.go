@@ -56,7 +56,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		return false
 	}
 	if err := f.job.refuses(resp); err != nil {
-		f.site.answered, f.site.over[t.link].heard = true, t.progress
+		b.noteAnswer(t)
 		b.giveUp(reqs, f, err)
 		return false
 	}

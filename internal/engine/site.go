@@ -88,6 +88,13 @@ func (s *site) there() {
 	s.answered, s.failures, s.blamed, s.absent = true, 0, 0, 0
 }
 
+// noteAnswer notes that the server has answered a request, though not with bytes of the file.
+func (b *batch) noteAnswer(t *transfer) {
+	b.links[t.link].responses.answered = true
+	t.file.site.answered = true
+	t.file.site.over[t.link].heard = b.e.now()
+}
+
 // history is what it has done when it was asked for ranges.
 func (o *siteOver) history() accept.Ranges {
 	switch {
