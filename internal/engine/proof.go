@@ -140,8 +140,8 @@ func (d *download) accountOf(t *transfer) {
 	d.proof.answers.Has(t.answer, min(end, t.off+t.reported))
 }
 
-// there says whether all of r has been received and written.
-func (d *download) there(r scheduler.Range) bool { return len(d.core.Missing(r, nil)) == 0 }
+// has says whether all of r has been received and written.
+func (d *download) has(r scheduler.Range) bool { return len(d.core.Missing(r, nil)) == 0 }
 
 // compareOverlaps compares what can be compared, and asks for what is needed for that.
 func (d *download) compareOverlaps(reqs context.Context, now scheduler.Time) {
@@ -157,7 +157,7 @@ func (d *download) compareOverlaps(reqs context.Context, now scheduler.Time) {
 		}
 		// Less than all of it proves nothing, but may show that the object is another one.
 		from := s.t.off - s.t.overlap
-		if r := (scheduler.Range{Off: from, End: from + min(s.t.overlapGot.Load(), s.t.overlap)}); d.there(r) {
+		if r := (scheduler.Range{Off: from, End: from + min(s.t.overlapGot.Load(), s.t.overlap)}); d.has(r) {
 			s.pending = false
 			d.compare(reqs, accept.ID(i+1), r)
 			s.t.overlapBytes = nil
@@ -319,7 +319,7 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	seams := p.answers.Seams(d.core.Size(), func(r scheduler.Range) bool {
-		return d.there(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the overlap will do
+		return d.has(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the overlap will do
 			return s.pending && s.t.off > r.Off && s.t.off < r.End
 		})
 	})

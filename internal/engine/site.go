@@ -71,7 +71,7 @@ func (s *site) waits(now scheduler.Time) bool {
 
 // answer notes that the site has answered over a link, with a range or without.
 func (s *site) answer(id scheduler.LinkID, resp *fetch.Response, now scheduler.Time) {
-	s.there()
+	s.works()
 	o := &s.over[id]
 	o.heard, o.refuted, o.untrusted = now, 0, false
 	switch {
@@ -83,8 +83,8 @@ func (s *site) answer(id scheduler.LinkID, resp *fetch.Response, now scheduler.T
 	}
 }
 
-// there notes that the site has answered.
-func (s *site) there() {
+// works notes that the site has answered: earlier failures do not count any more.
+func (s *site) works() {
 	s.answered, s.failures, s.blamed, s.absent = true, 0, 0, 0
 }
 

@@ -93,7 +93,7 @@ func (b *batch) soloEnded(reqs context.Context, f *file, e *Engine, begun schedu
 	switch s := f.site; {
 	case b.err != nil:
 	case err == nil && f.denied != 0: // over another link
-		s.there()
+		s.works()
 		b.refuted(reqs, f)
 	case !s.answered && named(f, nameError(err)): // all links were asked
 		s.dead = err
