@@ -9,9 +9,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// inherit takes over from an attempt that ended with errAgain: what is confirmed, without
-// what others have written over since, and what is known of links that were left out. It
-// returns the ranges that need not be fetched again.
+// inherit takes over from an attempt that has ended with errAgain what is confirmed, and which links were
+// given up. It returns the ranges that need not be fetched again.
 func (d *download) inherit(before *download) []scheduler.Range {
 	for i := range d.links {
 		b := &before.links[i]
@@ -39,7 +38,7 @@ func (d *download) inherit(before *download) []scheduler.Range {
 	return kept
 }
 
-// keeps are the ranges that are confirmed, without what others have written over since.
+// keeps are the ranges that are confirmed and that no unconfirmed answer has written over.
 func (d *download) keeps() []scheduler.Range {
 	kept := d.claimable()
 	if d.proof.answers == nil {
@@ -53,8 +52,8 @@ func (d *download) keeps() []scheduler.Range {
 	return kept
 }
 
-// discard tells observers which bytes that this attempt has received, and taken to be of use,
-// are not: all but kept, or all.
+// discard tells observers how many bytes of this attempt, published as useful, are not: all of them, or
+// all but kept.
 func (d *download) discard(all bool, kept []scheduler.Range) {
 	lost := make([]int64, len(d.links))
 	for i := range d.links {
@@ -80,7 +79,7 @@ func (d *download) discard(all bool, kept []scheduler.Range) {
 	}
 }
 
-// contradiction is the error of an answer that contradicts itself, or those before.
+// contradiction is the error of an answer that contradicts itself or earlier ones.
 func contradiction(format string, args ...any) error {
 	return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("%w: "+format, append([]any{ErrChanged}, args...)...)}
 }

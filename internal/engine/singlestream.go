@@ -18,13 +18,13 @@ import (
 // errDiffers says that bytes which are there already are others in an answer.
 var errDiffers = fmt.Errorf("%w: its bytes differ from those received before", ErrChanged)
 
-// singleStreamTries is how often at least a link is asked for the whole object that was given up as its
-// connections ended: the first answer may be that the server is busy. Chosen by hand.
+// singleStreamTries is how many tries for the whole object a link has at least that was given up because
+// its connections ended: the first answer may be that the server is busy. Chosen by hand.
 const singleStreamTries = 3
 
-// goSingleStream makes the download one stream: the one of m, or, where that is nil, of
-// a request still to be made over a link. All other transfers are over. What is there
-// of the object is kept, and compared with what comes.
+// goSingleStream has the object read as a single stream: from the response m, or, where that is nil, from
+// a request that is still to be made over a link. All other transfers are withdrawn. What is there of
+// the object is kept, and compared with what comes.
 func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
 	d.singleStream, d.complete = true, false
 	d.single.link, d.single.first = id, m
@@ -35,11 +35,11 @@ func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
 		}
 	}
 	d.doubts.responses = nil
-	for i := range d.links { // what they lacked is not needed any more
+	for i := range d.links { // those whose servers serve no ranges may serve the whole
 		if l := &d.links[i]; d.mayServeSingleStream(l) {
 			if aboutRanges(l.err) {
 				l.faults.inRow = 0
-			} else { // its connections ended, which may have meant the same
+			} else { // its connections ended, which may be how its server refuses ranges
 				l.faults.inRow = max(0, l.faults.inRow-singleStreamTries)
 			}
 			l.lost, l.err = false, nil
@@ -105,9 +105,10 @@ func (d *download) trySingleStream() bool {
 	return false
 }
 
-// mayServeSingleStream says whether a link that is lost may serve the object as one stream: its server
-// has refused ranges, or has sent the whole for one and then not answered, or has ended the connection whenever one was asked for. Before anything is
-// there such requests are made without Range anyway, and who wants one try wants no other.
+// mayServeSingleStream says whether a link that is lost may serve the object as a single stream: its server
+// has refused ranges, or has sent the whole object for one and then not answered, or has ended the
+// connection whenever a range was asked for. That does not count before anything is there, when requests
+// for the beginning are made without a range anyway, nor with Config.Tries 1.
 func (d *download) mayServeSingleStream(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && noAnswer(l.err) {
 		return l.there && l.lost
@@ -115,15 +116,14 @@ func (d *download) mayServeSingleStream(l *linkState) bool {
 	return (d.identified || len(d.earlier.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.use.taken && l.faults.dropped)
 }
 
-// noFirstByte is why a link is left out whose server has no range of the object at all: of
-// an empty one there is none.
+// noFirstByte is why a link is given up whose server answers 416 even for the first byte, as it does for
+// an empty object.
 func noFirstByte(err error) error { return fmt.Errorf("%w: %w", errNoRanges, err) }
 
 // aboutRanges says whether a link was given up for what its server does with ranges.
 func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.RefusesRange(err) }
 
-// judgeSingleStream decides on a response that holds the whole object, and prepares for
-// reading it.
+// judgeSingleStream decides whether a response with the whole object is read, and prepares for that.
 func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
 	if t.single && d.unexpectedPage(message{resp: resp}) && !resp.Secure && d.anotherAnswered(t.link) {
@@ -137,7 +137,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 		}
 		unsized := d.known.Size() < 0
 		switch v {
-		case identity.Differs: // none of its bytes may meet those of the one before
+		case identity.Differs: // none of its bytes may be mixed with those that are there
 			if !d.mayForget(t.link) {
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
@@ -150,7 +150,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 			if d.known.Learn(c); unsized && c.Size >= 0 {
 				d.sizedBy(t.link)
 			}
-		case identity.Unproven: // its bytes will tell, if there are any to compare
+		case identity.Unproven: // its bytes are compared with those that are there, if there are any
 			if unsized && len(d.single.kept) == 0 {
 				d.first.link, d.vote.agree = t.link, 0
 			}
@@ -177,7 +177,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 	return true
 }
 
-// sizedBy notes over which link the size is told, where the first answer has told none.
+// sizedBy notes which link has told the size, where the first response has told none.
 func (d *download) sizedBy(id scheduler.LinkID) {
 	d.first.link, d.vote.agree, d.first.at = id, 1<<id, d.e.now()
 }
@@ -187,15 +187,14 @@ func (d *download) anotherAnswered(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool { return l.usable() && l.responses.answered }) != 0
 }
 
-// mayForget says whether an answer over a link that contradicts what is known is believed
-// instead: the link is the first one's, no other has agreed with that, and there is no other to
-// read the object over.
+// mayForget says whether an answer that contradicts what is known replaces it: it came over the link of
+// the first response, no other link has agreed with that, and no other link is usable.
 func (d *download) mayForget(id scheduler.LinkID) bool {
 	return id == d.first.link && !d.vote.agree.several() && d.others(id, (*linkState).usable) == 0
 }
 
-// doubtedOr is why a link is left out whose stream contradicts what is there: err, or, where only an
-// earlier run has left that, that it is of another object, if all links say so.
+// doubtedOr is why a link is given up whose stream contradicts what is there. It is err, unless only an
+// earlier run has left what is there: then, if all links say so, that is of another object.
 func (d *download) doubtedOr(err error) error {
 	switch {
 	case !d.proof.earlierUnproven:
@@ -237,8 +236,8 @@ func (d *download) endSingleStream(reqs context.Context, t *transfer, finished b
 	}
 }
 
-// comparingSink is a sink of which some bytes are there already: of these, what is written has to
-// be the same.
+// comparingSink is a sink in which some bytes are there already: what is written there has to be the
+// same, and is compared instead.
 type comparingSink struct {
 	sink
 	kept    []scheduler.Range // sorted and disjoint
@@ -275,7 +274,7 @@ func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// compare holds p against what is there, piece by piece: of a stream only the last bytes that were handed
+// compare compares p with what is there, piece by piece: of a stream only the last bytes that were handed
 // on can still be read.
 func (c comparingSink) compare(p []byte, off int64) error {
 	there := make([]byte, min(int64(len(p)), accept.Overlap))
@@ -317,8 +316,8 @@ func (d *download) updateSingleStream(reqs context.Context) {
 	d.lookForReturns(reqs)
 }
 
-// nextLink moves to the link that may be asked first, of those that are not lost; to one
-// that rests only where there is no other. Nobody sends to rest a backup that has joined.
+// nextLink chooses the link that may be asked first, of those that are usable; one that rests, or a backup
+// that was not used, only where there is no other. false: there is none.
 func (d *download) nextLink() bool {
 	now, n := d.e.now(), scheduler.LinkID(len(d.links))
 	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].faults.retryAt) }
