@@ -12,14 +12,14 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// errStartOver says that what is on disk is of another object.
+// errStartOver ends an attempt because what is on disk is of another object.
 var errStartOver = errors.New("the object changed since the last run")
 
-// errOutvoted says that the bytes of another link have shown that the object does not end where
-// the first answer said it does.
+// errOutvoted ends an attempt because another link has shown that the object does not end where the first
+// response said.
 var errOutvoted = errors.New("one link told a wrong size")
 
-// download is a job in progress: what its owner goroutine knows.
+// download is the state of an attempt at a job, for its owner goroutine.
 type download struct {
 	owner
 	job *Job
@@ -47,25 +47,25 @@ type earlier struct {
 	last    scheduler.Range   // the last byte of what is there, where it is asked for again; empty: it is not
 }
 
-// firstAnswer is the answer that says what the object is.
+// firstAnswer is the response that says what the object is.
 type firstAnswer struct {
 	at       scheduler.Time
 	link     scheduler.LinkID // over which it came; NoLink: the link has moved since
 	url      *url.URL
 	remote   netip.AddrPort
-	page     bool // it is a page, which the URL does not promise
-	followed bool // a second answer was taken
-	disputed bool // links have told several sizes, or objects, before
+	page     bool // it is a page, though the URL promises another kind of file
+	followed bool // a second response was taken
+	disputed bool // earlier attempts, or the batch, have met several sizes or objects
 }
 
-// doubts are the responses that wait for the other links' first; see doubtful.
+// doubts are the responses that wait for other links' first ones; see doubtful.
 type doubts struct {
 	responses []message
 	since     scheduler.Time // 0: there are none
 }
 
-// singleStream is how an object is read from its first byte on by one request at a time, after
-// the scheduler has retired.
+// singleStream is how an object is read from its first byte on, by one request at a time and without the
+// scheduler.
 type singleStream struct {
 	by       *transfer         // reads it; nil: none does
 	begun    bool              // no other answer is being written any more
@@ -75,15 +75,15 @@ type singleStream struct {
 	kept     []scheduler.Range // what is there, and compared with what comes
 }
 
-// checkpoint is the state of the journal's next entry, which is made in the background.
+// checkpoint is when the journal is written, in the background.
 type checkpoint struct {
 	running bool
 	next    scheduler.Time
 }
 
-// newDownload prepares a job's download. before is an attempt that was given up for
-// another one to go on with what it has confirmed, over the links that are left; nil: none.
-// recheck says that nothing but its last byte can tell whether what is there is complete.
+// newDownload prepares an attempt at a job. before is the one before, if this one goes on with what that
+// has confirmed, over the links that are left. recheck says that nothing but its last byte can tell
+// whether what is there is complete.
 func newDownload(e *Engine, job *Job, to sink, before *download, recheck bool) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to}
 	d.work = d
@@ -122,13 +122,13 @@ func newDownload(e *Engine, job *Job, to sink, before *download, recheck bool) (
 	return d, nil
 }
 
-// wantsAnswer implements work: as long as the object's size is one link's word, others are to
-// be heard.
+// wantsAnswer implements work: as long as only one link has told the object's size, the answers of others
+// are of interest.
 func (d *download) wantsAnswer(t *transfer) bool {
 	return d.identified && t.resp == nil && d.mayTellSize(&d.links[t.link]) && !d.sizeBelieved(d.e.now())
 }
 
-// cancelWithdrawn cancels the requests that were withdrawn, and whose answers are of no interest any more.
+// cancelWithdrawn cancels the withdrawn requests whose answers are no longer of interest.
 func (d *download) cancelWithdrawn() {
 	for _, t := range d.transfers {
 		if t.released && t.resp == nil && !d.wantsAnswer(t) {
@@ -146,9 +146,8 @@ func (d *download) address(t *transfer, at int64) {
 	}
 }
 
-// linkMoved implements work. If the first response came over the link, it came over
-// another network: should this one give another object, that says nothing about the
-// first.
+// linkMoved implements work. If the first response came over the link, it came over another network: that
+// the present one gives another object would say nothing about the first.
 func (d *download) linkMoved(id scheduler.LinkID) {
 	if d.first.link == id {
 		d.first.link = scheduler.NoLink
@@ -173,7 +172,7 @@ func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
 	if d.e.ofBatch {
-		d.sample() // what it receives from now on is its own, and not the batch's
+		d.sample() // observers count what it receives from now on as its own, not the batch's
 	}
 	d.tellOverlap(reqs)
 	d.linksUp(reqs)
@@ -182,11 +181,11 @@ func (d *download) run(ctx context.Context) error {
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
-	for _, t := range d.transfers { // nobody wants to know what they would tell
+	for _, t := range d.transfers { // the answers to probes are no longer of interest
 		t.released = t.released || t.probe
 	}
 	cancel(errOver)
-	for len(d.transfers) > 0 { // all have their context's end to obey
+	for len(d.transfers) > 0 { // their context has ended
 		d.hear(reqs, <-d.messages)
 	}
 	d.closeAllOpened()
@@ -197,7 +196,7 @@ func (d *download) run(ctx context.Context) error {
 	return d.end()
 }
 
-// end says what came of it, and leaves what is worth keeping to the next run.
+// end says what came of the attempt, and leaves what is worth keeping to the next run.
 func (d *download) end() error {
 	switch {
 	case d.err == nil || errors.Is(d.err, errStartOver), errors.Is(d.err, errAgain), errors.Is(d.err, errOutvoted):

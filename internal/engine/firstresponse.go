@@ -23,8 +23,7 @@ func (b *batch) address(t *transfer, at int64) {
 // wantsAnswer implements work.
 func (*batch) wantsAnswer(*transfer) bool { return false }
 
-// linkMoved implements work: what a site did over the link it did over another
-// network.
+// linkMoved implements work: what is known of sites over the link was learnt over another network.
 func (b *batch) linkMoved(id scheduler.LinkID) {
 	for _, s := range b.sites {
 		s.over[id] = siteOver{}
@@ -89,7 +88,8 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	return b.take(reqs, t)
 }
 
-// unfit is why a response cannot be used within the batch; empty: it can.
+// unfit is why a file needs a download of its own, as its response cannot be used within the batch; "":
+// it can.
 func (b *batch) unfit(f *file, t *transfer, resp *fetch.Response) string {
 	c := claimOf(&resp.Object)
 	verdict, what := f.known.Judge(c)
@@ -108,14 +108,14 @@ func (b *batch) unfit(f *file, t *transfer, resp *fetch.Response) string {
 }
 
 const (
-	// doubtTime is how long a file waits whose first response could be a portal's
-	// page, for what other links bring from the same site, and doubtsMost how often.
+	// doubtTime is how long a file is put off whose first response could be a portal's page, until other
+	// links have brought something from the same site, and doubtsMost how often.
 	doubtTime  = parkTime / 6
 	doubtsMost = 6
 )
 
-// doubt puts a file off of which a link has brought the whole where it was asked for
-// a range. In the end it is left to a download of its own what to believe.
+// doubt puts off a file that a link has brought whole where it was asked for a range. In the end a
+// download of its own decides what to believe.
 func (b *batch) doubt(reqs context.Context, f *file) {
 	if f.doubts++; f.doubts > doubtsMost {
 		b.goSolo(reqs, f, "the server has ignored the range asked for")
@@ -124,9 +124,9 @@ func (b *batch) doubt(reqs context.Context, f *file) {
 	b.postpone(reqs, f, b.e.now()+doubtTime)
 }
 
-// doubtLink gives up a link over which a site ignores ranges that it serves over others, when
-// that has happened too often: there may be a portal in front of it. Where what it sends is no
-// page, it may be the others that lie, unless they are believed.
+// doubtLink gives up a link over which a site has ignored ranges too often that it serves over others:
+// there may be a portal in front of it. Where it sends no page, the others may be the ones that lie,
+// unless they are trusted.
 func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *file, page bool) {
 	over := f.site.over
 	if over[id].wholes < wholeFrom || over[id].ranges || b.e.trust.has(f.job.URL, id) {
@@ -143,7 +143,7 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *file, pa
 	}
 }
 
-// firstResponse takes a file's first response: what it says the object is, it has to be.
+// firstResponse takes a file's first response, with which all others have to agree.
 func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) {
 	f := t.file
 	f.known.Learn(claimOf(&resp.Object))
@@ -156,7 +156,7 @@ func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Res
 	b.sized(reqs, f, resp.Object.Size)
 }
 
-// review ends a file of which no request is left, or goes on with it.
+// review has a file verified, committed or closed when no request of it is left.
 func (b *batch) review(reqs context.Context, f *file) {
 	if f.requests > 0 || f.saving || f.closing {
 		return
@@ -172,13 +172,13 @@ func (b *batch) review(reqs context.Context, f *file) {
 		b.finish(reqs, f)
 	case failed, solo:
 		b.close(reqs, f)
-	case finishing: // it was there already
+	case finishing: // an earlier run has left all of it
 		b.finish(reqs, f)
 	case deferred:
 	}
 }
 
-// report tells what came of a file, which is forgotten.
+// report tells what came of a file, and forgets it.
 func (b *batch) report(f *file, res Result, err error) {
 	b.publishStarted(f)
 	last := len(b.files) - 1

@@ -58,8 +58,7 @@ func (o *owner) nextWake(now scheduler.Time) scheduler.Time {
 	return max(now, min(o.core.NextWake(), now+idleWake))
 }
 
-// lookAround reads the counters, lets the scheduler think, and sees to what
-// happens now and then.
+// lookAround reads the counters of the transfers, lets the scheduler decide, and does what is due.
 func (d *download) lookAround(reqs context.Context) {
 	if d.err != nil {
 		return
@@ -99,12 +98,12 @@ func (d *download) lookAround(reqs context.Context) {
 	}
 }
 
-// oversleeping is how long nobody has to have looked for stalls to tell that this
-// process was not running: it was stopped, or the machine was suspended.
+// oversleeping is the time between two looks for stalls from which on the process is taken not to have
+// been running: it was stopped, or the machine was suspended.
 const oversleeping = scheduler.Second
 
-// slept is for how long the process was not running since it was last asked: nothing
-// could be received, and nobody's silence counts.
+// slept is for how long the process was not running since the last look: it could receive nothing, so
+// that silence does not count.
 func (o *owner) slept(now scheduler.Time) scheduler.Time {
 	gap := now - o.looks.stalls
 	if o.looks.stalls = now; gap < oversleeping {
@@ -113,9 +112,8 @@ func (o *owner) slept(now scheduler.Time) scheduler.Time {
 	return gap
 }
 
-// watchStalls gives up requests that are owed bytes and get none. What stands
-// behind another in its connection's queue is owed none yet, and the consumer of
-// a stream may take its time.
+// watchStalls gives up requests that get no byte though nothing else comes over their link. A request that
+// is queued behind another waits for that one, and the consumer of a stream may take its time.
 func (d *download) watchStalls(now scheduler.Time) {
 	limit := scheduler.Time(d.e.cfg.StallTimeout)
 	if limit <= 0 {
