@@ -24,7 +24,7 @@ const (
 	journalFrom = int64(8) << 20
 )
 
-// errThere says that an earlier run has left all of the file.
+// errThere says that an earlier run has completed the file.
 var errThere = errors.New("it is there already")
 
 // fileState is what becomes of a file of a batch.
@@ -38,8 +38,7 @@ const (
 	finishing                  // every byte is there
 )
 
-// file is a file of a batch, from when it is laid out to its end. The owner has it,
-// but for what its output guards.
+// file is a file of a batch, from its job to its end. It belongs to the owner, except for its output.
 type file struct {
 	b        *batch
 	job      *Job
@@ -74,25 +73,25 @@ type fileObject struct {
 	size      int64          // -1: no response has told
 	known     identity.Known // what all answers must agree with, once size is known
 	name      string         // that the server proposes
-	page      bool           // the first answer says that it is HTML
+	page      bool           // the first response was HTML
 	vote      sizeVote
 	witnesses witnesses
 	disagree  linkSet // over which links several sizes were told
 }
 
-// setbacks are how often a file was tried in vain, by reason.
+// setbacks count a file's failures, by reason.
 type setbacks struct {
 	breaks         int       // failures of the network or of name servers, in a row
-	gained         int64     // bytes since the latest of them
-	lastFailure    error     // that counted against a link, if nothing has come since
-	excused        int       // that were put down to a server which bounds its connections
+	gained         int64     // bytes since the latest of breaks
+	lastFailure    error     // the latest that counted against a link, if nothing has come since
+	excused        int       // failures that were put down to too many connections
 	overloads      int       // times that its server was too busy for it because of others
 	forbidden      forbidden // while others were served, which may be the reason
 	askedLater     int       // answers that asked to come again later
 	serverFailures int       // answers that its server has failed, before its first byte
 	failedOver     linkSet   // over which these came
-	doubts         int       // responses that could be a portal's
-	noDescriptors  int       // times that it could not be opened for want of descriptors
+	doubts         int       // responses that could be a portal's page
+	noDescriptors  int       // times that there was no descriptor to open it
 }
 
 // refusals are over which links a file is served, and over which it is denied.
@@ -100,11 +99,11 @@ type refusals struct {
 	served       linkSet // over which some of it has come
 	denied       linkSet
 	denial       error   // the latest one
-	retryLinks   linkSet // of those denied, which are to be asked again at retryLinksAt
+	retryLinks   linkSet // of denied: those that are to be asked again at retryLinksAt
 	retryLinksAt scheduler.Time
 }
 
-// completion is how far a file is that is being finished in the background.
+// completion is what is being done to a file in the background.
 type completion struct {
 	closing  bool  // it is being verified, committed or closed
 	verified bool  // its checksum is right
@@ -112,7 +111,7 @@ type completion struct {
 	saved    int64 // bytes, at the latest checkpoint
 }
 
-// output is where a file's bytes go. The first of its requests that has any opens it.
+// output is where a file's bytes go. The first request that has bytes opens it.
 type output struct {
 	mu     mutex
 	slot   bool // it has one of the batch's
@@ -122,9 +121,8 @@ type output struct {
 	id     identity.Identity // written by the owner before the first response is taken
 }
 
-// open gives the place of a transfer's bytes. Called by any goroutine but the
-// owner's. Whether it waits for the disk or for other files is nothing that the
-// transfer's server is to blame for.
+// open gives the sink for a transfer's bytes. It is not for the owner's goroutine, as it may wait for the
+// disk or for other files. The transfer does not count as stalled meanwhile.
 func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
 	t.waits.Store(true)
 	defer t.waits.Store(false)
@@ -218,8 +216,8 @@ func (f *file) receive(n int64) {
 	f.b.tuner.received[f.class] += n
 }
 
-// missing appends the bytes of the file that have not been received to dst, in
-// order, those that are not laid out yet included.
+// missing appends to dst, in order, the ranges of the file that have not been received, whether they are
+// laid out or not.
 func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
 	dst = append(dst, f.remaining...)
 	var found []scheduler.Range

@@ -11,13 +11,13 @@ import (
 const (
 	// solosMost bounds how many files are downloaded by themselves at once.
 	solosMost = 4
-	// deniedSolosMost is that bound for files that a server has denied while nothing
-	// speaks against it: most bring nothing but the same answer over the other links.
+	// deniedSolosMost is that bound for files that a server has denied, while it has served none of them
+	// over another link: most get the same answer over the other links.
 	deniedSolosMost = 16
 )
 
-// solos are the files of a batch that are downloaded by themselves, over connections
-// of their own, with all that Download knows about servers that are odd.
+// solos are the files of a batch that are downloaded by themselves, as Download does, over connections of
+// their own.
 type solos struct {
 	queue   []*file
 	running int       // downloads in progress
@@ -63,7 +63,7 @@ func solosAtOnce(f *file) int {
 	return deniedSolosMost
 }
 
-// soloEngine is an Engine for a file, which knows what the batch has learned of the links.
+// soloEngine is an Engine for a file, with what the batch has learnt of the links.
 func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	if n := len(b.solos.engines); n > 0 {
 		e = b.solos.engines[n-1]
