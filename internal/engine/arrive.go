@@ -39,7 +39,7 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	if moved || lost || !l.there {
 		t := &l.traffic
 		*l = linkState{
-			there: true, use: linkUse{resting: l.use.resting}, quota: l.quota, seen: l.seen,
+			id: id, there: true, use: linkUse{resting: l.use.resting}, quota: l.quota, seen: l.seen,
 			traffic: traffic{received: t.received, wasted: t.wasted, reordered: t.reordered, lastByte: t.lastByte},
 		}
 	}

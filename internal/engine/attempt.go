@@ -9,9 +9,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// inherit takes over from an attempt that ended with errAgain: what is confirmed, without
-// what others have written over since, and what is known of links that were left out. It
-// returns the ranges that need not be fetched again.
+// inherit takes over from an attempt that has ended with errAgain what is confirmed, and which links were
+// given up. It returns the ranges that need not be fetched again.
 func (d *download) inherit(before *download) []scheduler.Range {
 	for i := range d.links {
 		b := &before.links[i]
@@ -27,19 +26,19 @@ func (d *download) inherit(before *download) []scheduler.Range {
 	if !before.identified {
 		return nil
 	}
-	d.to = before.to
+	d.earlier.last = before.earlier.last
 	d.known, d.identified, d.first.at, d.name = before.known, true, before.first.at, before.name
 	d.vote.agree, d.vote.believed = before.vote.agree, before.vote.believed
 	d.first.link, d.first.url, d.first.remote = before.first.link, before.first.url, before.first.remote
 	kept := before.keeps()
-	if s, ok := d.to.(holder); ok {
+	if s := d.to.stream(); s != nil {
 		kept = fromStart(s.Forget(prefix(kept)))
 	}
 	d.earlier.have = nil // it is no earlier run's
 	return kept
 }
 
-// keeps are the ranges that are confirmed, without what others have written over since.
+// keeps are the ranges that are confirmed and that no unconfirmed answer has written over.
 func (d *download) keeps() []scheduler.Range {
 	kept := d.claimable()
 	if d.proof.answers == nil {
@@ -53,8 +52,8 @@ func (d *download) keeps() []scheduler.Range {
 	return kept
 }
 
-// discard tells observers which bytes that this attempt has received, and taken to be of use,
-// are not: all but kept, or all.
+// discard tells observers how many bytes of this attempt, published as useful, are not: all of them, or
+// all but kept.
 func (d *download) discard(all bool, kept []scheduler.Range) {
 	lost := make([]int64, len(d.links))
 	for i := range d.links {
@@ -80,16 +79,7 @@ func (d *download) discard(all bool, kept []scheduler.Range) {
 	}
 }
 
-// holder is a sink that hands its bytes on as they come, which cannot be taken back.
-type holder interface {
-	// Release lets bytes up to end be handed on.
-	Release(end int64)
-	// Forget forgets the bytes from end on, but those that were released, and returns from
-	// where on it did.
-	Forget(end int64) int64
-}
-
-// contradiction is the error of an answer that contradicts itself, or those before.
+// contradiction is the error of an answer that contradicts itself or earlier ones.
 func contradiction(format string, args ...any) error {
 	return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("%w: "+format, append([]any{ErrChanged}, args...)...)}
 }

@@ -15,12 +15,11 @@ import (
 
 // Batch is many files to download as one job.
 type Batch struct {
-	// Jobs are the files, read as they are needed, until it is closed. Whoever sends
-	// should end with the context given to DownloadAll: what is sent afterwards is
-	// not read. None may have a Stdout.
+	// Jobs brings the files. It is read as files are needed, until it is closed or the context given to
+	// DownloadAll ends. No job may have a Stdout.
 	Jobs <-chan *Job
-	// Ahead is how many jobs are still to come through Jobs, as far as is known; it
-	// is for its sender to keep up to date. nil: nothing is known.
+	// Ahead is how many jobs are still to come through Jobs, as far as is known; the sender of Jobs keeps
+	// it up to date. nil: nothing is known.
 	Ahead *atomic.Int64
 	Ended Ended
 
@@ -37,9 +36,8 @@ type Ended interface {
 }
 
 const (
-	// lookEach is the least time between two looks at all requests in flight, for each
-	// of them, and lookMost its bound: there may be hundreds, and each message of one
-	// would else cost a look at all.
+	// lookEach, for each request in flight, is the least time between two looks at all of them, and
+	// lookMost its bound: there may be hundreds, and each message would otherwise cost a look at all.
 	lookEach = 20 * scheduler.Microsecond
 	lookMost = 5 * scheduler.Millisecond
 	// stallsEvery is how often it is looked whether bodies have come to a halt.
@@ -48,18 +46,18 @@ const (
 	heardAtOnce = 256
 )
 
-// batch is a Batch in progress: what its owner goroutine knows. Memory is bounded
-// by the files in progress, and not by those of the Batch.
+// batch is the state of a Batch in progress, for its owner goroutine. Memory is bounded by the number of
+// files in progress, not by that of the Batch.
 type batch struct {
 	owner
 	spec   *Batch
 	supply supply
 
 	space       addressSpace
-	files       []*file // those that have not ended
-	deferred    []*file // of these, those that wait for a time
-	unsettled   []*file // of which something has changed that may be their end
-	unconfirmed []*file // complete, and their sizes not yet believed
+	files       []*file // that have not ended
+	deferred    []*file // of files: those that wait for a time
+	unsettled   []*file // that may have ended: see review
+	unconfirmed []*file // that are complete, but their size is not yet believed
 	sites       map[string]*site
 	slots       chan struct{} // one for each open file
 
@@ -70,22 +68,22 @@ type batch struct {
 	firstErr  error // of a file
 }
 
-// supply is what is known of the files to come.
+// supply is the files to come.
 type supply struct {
 	jobs     <-chan *Job // nil: there are no more
-	waiting  int         // files that were laid out, and of which nothing was asked for
-	filling  bool        // waiting is on its way from aheadLow to aheadFiles
+	waiting  int         // files that were laid out and of which nothing was asked for
+	filling  bool        // waiting grows from aheadLow to aheadFiles
 	sizes    sizes
-	expected int64 // bytes, as the scheduler knows
+	expected int64 // bytes to come, as the scheduler was told
 }
 
-// lastTimes is when a batch last saw to what it does now and then.
+// lastTimes is when a batch last did what it does now and then.
 type lastTimes struct{ look, stalls, sample scheduler.Time }
 
-// DownloadAll fetches the files of a batch. Their bytes are those of one object for
-// the scheduler, so that all links are busy until the end of the last file. What
-// came of each file Ended is told; one file's failure does not stop the others. When
-// ctx ends, or no link is left, what is worth keeping is kept for the next run.
+// DownloadAll fetches the files of a batch. For the scheduler their bytes are those of one object, so
+// that all links are busy until the end of the last file. Ended is told what came of each file; one
+// file's failure does not stop the others. When ctx ends, or no link is left, what is worth keeping is
+// kept for the next run.
 //
 // It returns ctx's cause, or else what ended the batch, or else the first error of a
 // file; see Download for what they lead to.
@@ -106,8 +104,6 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
-	b.finalizer.done = make(chan finished)
-	b.solos.done = make(chan soloEnd)
 	var err error
 	if b.tuner, err = newTuner(spec, len(e.links)); err != nil {
 		return nil, err
@@ -157,10 +153,8 @@ func (b *batch) loop(ctx, reqs context.Context) {
 			b.hearMore(reqs)
 		case job, ok := <-more:
 			b.takeJob(reqs, job, ok)
-		case c := <-b.finalizer.done:
-			b.takeFinished(reqs, c)
-		case a := <-b.solos.done:
-			b.soloEnded(reqs, a)
+		case done := <-b.background:
+			done()
 		case <-timer.C:
 		case <-ctx.Done():
 			b.fail(context.Cause(ctx))
@@ -170,7 +164,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 	}
 }
 
-// proceed does what can be done at once, and says whether there is more to wait for.
+// proceed does what can be done at once, and says whether there is something left to wait for.
 func (b *batch) proceed(reqs context.Context) bool {
 	b.layOutFiles(reqs)
 	for len(b.unsettled) > 0 {
@@ -180,13 +174,12 @@ func (b *batch) proceed(reqs context.Context) bool {
 		b.review(reqs, f)
 	}
 	if now := b.e.now(); b.finalizer.due(now, len(b.files), cap(b.slots)) {
-		b.finalizer.commit(now)
+		b.commit(reqs, now)
 	}
 	return b.err == nil && !b.over()
 }
 
-// hearMore takes the messages that are there already: a look around costs more
-// than they do.
+// hearMore takes the messages that are there already: each costs less than a look around does.
 func (b *batch) hearMore(reqs context.Context) {
 	for range heardAtOnce {
 		select {
@@ -222,8 +215,7 @@ func (b *batch) lookEvery() scheduler.Time {
 	return min(lookMost, scheduler.Time(len(b.transfers))*lookEach)
 }
 
-// lookAround reads the counters, lets the scheduler think, and sees to what happens
-// now and then.
+// lookAround reads the counters of the transfers, lets the scheduler decide, and does what is due.
 func (b *batch) lookAround(reqs context.Context) {
 	now := b.e.now()
 	if b.err != nil || now < b.last.look+b.lookEvery() {
@@ -235,27 +227,22 @@ func (b *batch) lookAround(reqs context.Context) {
 	b.watchVotes(now)
 	b.watchStalls(now)
 	b.tune(reqs, now)
-	b.record(now)
+	b.record(reqs, now)
 	if now-b.last.sample >= sampleEvery {
 		b.sample()
 	}
 	b.fail(noLink(b.allLost()))
 }
 
-// windUp ends what is left when nothing more is to be fetched: of each file, what is
-// worth keeping is kept.
+// windUp ends the files that are left when nothing more is to be fetched, and keeps of each what is worth
+// keeping.
 func (b *batch) windUp(reqs context.Context) {
-	for len(b.transfers) > 0 { // all have their context's end to obey
+	for len(b.transfers) > 0 { // their context has ended
 		b.hear(reqs, <-b.messages)
 	}
 	b.closeAllOpened()
 	for b.solos.running > 0 {
-		select {
-		case a := <-b.solos.done:
-			b.soloEnded(reqs, a)
-		case c := <-b.finalizer.done:
-			b.takeFinished(reqs, c)
-		}
+		(<-b.background)()
 	}
 	b.finalizeAll(reqs)
 	for _, f := range slices.Clone(b.files) {
@@ -264,11 +251,11 @@ func (b *batch) windUp(reqs context.Context) {
 			b.report(f, Result{Size: f.size}, b.err)
 		case f.state == finishing, f.state == running && f.complete() && f.vote.believed:
 			f.state = finishing
-			b.finalizer.finish(reqs, f)
+			b.finish(reqs, f)
 		default:
 			f.cause = firstError(f.cause, b.ownError(f), b.err)
 			f.state = failed
-			b.finalizer.close(reqs, f)
+			b.close(reqs, f)
 		}
 	}
 	b.finalizeAll(reqs)
@@ -276,13 +263,13 @@ func (b *batch) windUp(reqs context.Context) {
 
 // finalizeAll returns when nothing is left to be done to files.
 func (b *batch) finalizeAll(reqs context.Context) {
-	for b.finalizer.commit(b.e.now()); b.finalizer.running > 0; b.finalizer.commit(b.e.now()) {
-		b.takeFinished(reqs, <-b.finalizer.done)
+	for b.commit(reqs, b.e.now()); b.finalizer.running > 0; b.commit(reqs, b.e.now()) {
+		(<-b.background)()
 	}
 }
 
-// watchStalls gives up requests whose bodies have come to a halt. Over HTTP/2 that
-// of another may come first.
+// watchStalls gives up requests whose bodies have stalled. Over HTTP/2 the body of another request on the
+// same connection may come first.
 func (b *batch) watchStalls(now scheduler.Time) {
 	limit := scheduler.Time(b.e.cfg.StallTimeout)
 	if limit <= 0 || now-b.last.stalls < stallsEvery {
@@ -296,7 +283,7 @@ func (b *batch) watchStalls(now scheduler.Time) {
 		}
 		t.progress = min(now, t.progress+slept)
 		if t.resp == nil || now-t.progress <= limit {
-			continue // for the beginning of a response fetch waits
+			continue // fetch limits the time to the beginning of a response
 		}
 		if t.resp.Proto != "2" || now-b.links[t.link].conns.lastByte[t.stream] > limit {
 			t.cancel(fetch.ErrStalled)
@@ -318,11 +305,10 @@ func (b *batch) sample() {
 	b.e.cfg.Bus.Publish(s)
 }
 
-// fewFiles is how many files at most are told of one by one: as many as have a bar of
-// their own.
+// fewFiles is up to how many files each has a sample: as many as have a bar of their own.
 const fewFiles = 4
 
-// sampleFiles is where each file stands, of a few.
+// sampleFiles is where each file stands, where they are few.
 func (b *batch) sampleFiles() []event.FileSample {
 	if len(b.files) > fewFiles {
 		return nil

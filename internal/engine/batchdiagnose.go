@@ -22,19 +22,17 @@ const (
 	// busyMost is how often a server may ask to come again later for one file, unless
 	// Config.Tries is less.
 	busyMost = 6
-	// mayBeBoundMost is how often a file that is forbidden while others of its server are
-	// asked for is asked for again, within some 4 s: it may be that they were too many.
+	// mayBeBoundMost is how often a file is asked for again, within some 4 s, that is forbidden while
+	// others of its server are asked for: these may have been too many.
 	mayBeBoundMost = 4
-	// boundMost is the same where the server is known to bound requests, and there are no
-	// others: it may not have noticed yet that they are over.
+	// boundMost is the same where the server is known to bound requests: it may not have noticed yet
+	// that the others are over.
 	boundMost = 3 * mayBeBoundMost
-	// excusedMost is how often a failure of one file may be put down to a server that
-	// bounds its connections.
+	// excusedMost is how often a failure of one file may be put down to too many connections.
 	excusedMost = 2
 	// descriptorTries is how often a file may wait for descriptors.
 	descriptorTries = 6
-	// aliveTime is for how long a link that has brought bytes is not to blame for a
-	// failure.
+	// aliveTime is for how long a link that has brought bytes is not blamed for a failure.
 	aliveTime = 2 * scheduler.Second
 )
 
@@ -88,7 +86,7 @@ func (b *batch) diskFailed(reqs context.Context, f *file, err error) diagnosis {
 	return diagnosis{outcome: event.OutcomeStorage}
 }
 
-// blameFor does what follows from why a request failed.
+// blameFor is the diagnosis of a request that failed: of its server, its link or its file.
 func (b *batch) blameFor(reqs context.Context, t *transfer, fe *fetch.Error, err error) diagnosis {
 	f, outcome := t.file, outcomeOf(err)
 	failure, answers := b.failureOf(t, err)
@@ -113,11 +111,9 @@ func (b *batch) blameFor(reqs context.Context, t *transfer, fe *fetch.Error, err
 		return diagnosis{outcome: outcome, retry: true, wait: backoffFirst}
 	case accept.ServerBusy:
 		return b.busy(reqs, t, fe)
-	case accept.NameUnresolved:
-		return b.unresolved(reqs, t, err)
 	case accept.LinkFailed:
 		return b.linkFailed(reqs, t, err)
-	case accept.ServerSilent, accept.FileBroke:
+	case accept.ServerSilent, accept.FileBroke, accept.NameUnresolved:
 		return b.brokeOff(reqs, t, err, cause)
 	case accept.FileOdd:
 		b.goSolo(reqs, f, fe.Error())
@@ -152,16 +148,15 @@ func (b *batch) failureOf(t *transfer, err error) (f accept.Failure, answers int
 	}, answers
 }
 
-// bounds says whether a server that forbids a file, while there are other requests, is known to
-// bound their number: it has served some of the same file over the link, or another file
-// after it had forbidden that.
+// bounds says whether a server is known to bound the number of requests, when it forbids a file: it has
+// served bytes of the file over the link, or has served another file that it had forbidden before.
 func (b *batch) bounds(t *transfer) bool {
 	return t.file.served.has(t.link) || t.file.site.over[t.link].bounds
 }
 
-// mayBound says whether a server that forbids a file may do so since it bounds the number of
-// requests: there are so many others, or others brought bytes while it was asked. It is taken
-// to forbid files for good when one stays forbidden, unless it is known to bound requests.
+// mayBound says whether a server that forbids a file may do so because it bounds the number of requests:
+// there are others, or others have brought bytes since this one was sent. When a file stays forbidden,
+// its server is taken to forbid files for good, unless it is known to bound requests.
 func (b *batch) mayBound(t *transfer, others int) bool {
 	times, known := t.file.forbidden.times, b.bounds(t)
 	if !known && (t.file.site.over[t.link].forbids || others == 0 && b.links[t.link].traffic.lastByte < t.sent && times == 0 && !b.withdrewLately(t.link)) {
@@ -178,21 +173,21 @@ func (b *batch) boundMost(t *transfer) int {
 	return mayBeBoundMost
 }
 
-// forbidden puts a file off whose server may bound its requests. Those of the file itself are
-// withdrawn with it: only others make it the same refusal.
+// forbidden puts a file off whose server may bound the number of requests. The file's own requests are
+// withdrawn with it, so only others count as a reason.
 func (b *batch) forbidden(reqs context.Context, t *transfer) diagnosis {
 	f, now := t.file, b.e.now()
 	others := b.e.load.exceeds(t.url, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
 		return other.link == t.link && other.file != f && other.file.site == f.site
 	})
 	b.e.load.countForbidden(&f.forbidden, t.url, t.link, others)
-	f.site.answered, f.site.over[t.link].heard = true, now
+	b.noteAnswer(t)
 	b.postpone(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
 	return diagnosis{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
 
-// full says whether an error is about room that is used up, for this file and all
-// others. That there is less than all of one takes says nothing about smaller ones.
+// full says whether an error means that there is no room for any file. That there is less than one
+// file takes says nothing about smaller ones.
 func full(err error) bool {
 	if se, ok := errors.AsType[*store.Error](err); ok && se.Op == store.Reserving {
 		return false
@@ -200,8 +195,9 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// brokeOff handles a failure of the network that is not the link's: the server's, if it is
-// silent, and else the file's.
+// brokeOff handles a failure of the network that is not the link's: the server's, if it is silent or
+// its name does not resolve, and else the file's. Each link has name servers of its own: what one of
+// them cannot resolve is asked of all by a download of its own.
 func (b *batch) brokeOff(reqs context.Context, t *transfer, err error, cause accept.Cause) diagnosis {
 	f := t.file
 	if f.gained >= worthwhile {
@@ -209,13 +205,17 @@ func (b *batch) brokeOff(reqs context.Context, t *transfer, err error, cause acc
 	}
 	f.gained = 0
 	f.breaks++
-	if cause == accept.ServerSilent {
+	tries, dns := f.breaks, nameError(err)
+	if cause == accept.ServerSilent || cause == accept.NameUnresolved && named(f, dns) {
 		b.blame(f.site, t, err)
 		b.postponeSite(reqs, f.site, err)
+		tries = max(tries, f.site.failures) // for whichever of its files
 	}
 	switch {
 	case f.state != running:
-	case f.breaks >= breaksMost:
+	case cause == accept.NameUnresolved && tries >= b.nameTries(t.link, dns):
+		return b.denied(reqs, t, err)
+	case cause != accept.NameUnresolved && f.breaks >= breaksMost:
 		b.goSolo(reqs, f, err.Error())
 	default:
 		b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.breaks)))
@@ -223,15 +223,14 @@ func (b *batch) brokeOff(reqs context.Context, t *transfer, err error, cause acc
 	return diagnosis{outcome: outcomeOf(err), retry: f.state != failed}
 }
 
-// dropsRanges says whether the server of the only link that answers may refuse ranges by ending
-// the connection: it has served none, and is to be asked without.
+// dropsRanges says whether a server may refuse ranges by ending the connection: it has served none, and
+// there is no other link to ask. It is then asked without a range.
 func (b *batch) dropsRanges(t *transfer, err error) bool {
 	return t.file.state == running && t.file.size >= 0 && b.e.cfg.Tries != 1 && !t.file.site.over[t.link].ranges && fetch.MayRefuseRange(err) &&
 		b.others(t.link, func(l *linkState) bool { return l.usable() && !l.use.banned }) == 0
 }
 
-// linkFailed counts a failure against its link. It is what its file is told, should no link be
-// left.
+// linkFailed counts a failure against its link. It becomes the file's error if no link is left.
 func (b *batch) linkFailed(reqs context.Context, t *transfer, err error) diagnosis {
 	end := b.countFailure(t, err, b.e.cfg.Tries)
 	t.file.lastFailure = firstError(end.lost, err)
@@ -242,12 +241,11 @@ func (b *batch) linkFailed(reqs context.Context, t *transfer, err error) diagnos
 	return end
 }
 
-// serverFailed handles an answer that a server has failed, before the file's first byte: of those
-// there are few, whatever else the server serves.
+// serverFailed handles an answer that the server has failed, before the file's first byte. A file may
+// have Config.ErrorTries of them.
 func (b *batch) serverFailed(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
 	f, now := t.file, b.e.now()
-	b.links[t.link].responses.answered, f.site.answered = true, true
-	f.site.over[t.link].heard = now
+	b.noteAnswer(t)
 	f.serverFailures++
 	f.failedOver.add(t.link)
 	if b.exhausted(f) {
@@ -265,19 +263,18 @@ func (b *batch) exhausted(f *file) bool {
 	return b.e.cfg.ErrorTries > 0 && f.serverFailures >= b.e.cfg.ErrorTries
 }
 
-// busy puts a file off whose server asks for it, and its site's others if it says
-// for how long. What it says over one link holds for the file only when no other link
-// has better news of it.
+// busy handles an answer that asks to come again later. The file is put off, and with it its site's
+// other files if the answer says for how long; but where the file may be had over another link, the
+// answer counts against this link alone.
 func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
 	f, now := t.file, b.e.now()
-	b.links[t.link].responses.answered, f.site.answered = true, true
-	f.site.over[t.link].heard = now
+	b.noteAnswer(t)
 	others := b.usable(t.link)
 	if fe.RetryAfter > 0 {
 		f.retryLinks.add(t.link)
 		f.retryLinksAt = max(f.retryLinksAt, now+scheduler.Time(fe.RetryAfter))
 	}
-	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
+	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may hold for this link only
 	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
 		f.deny(t.link, fe)
 		return b.linkFailed(reqs, t, fe)

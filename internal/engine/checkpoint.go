@@ -8,7 +8,7 @@ import (
 
 // record makes a checkpoint of the large files that have got something since the
 // last one, beside the download.
-func (b *batch) record(now scheduler.Time) {
+func (b *batch) record(reqs context.Context, now scheduler.Time) {
 	if now < b.finalizer.nextRecord || b.finalizer.recording {
 		return
 	}
@@ -32,11 +32,11 @@ func (b *batch) record(now scheduler.Time) {
 	b.finalizer.recording = true
 	b.finalizer.running++
 	go func() {
-		c := finished{kind: recorded, files: files, errs: make([]error, len(files))}
+		errs := make([]error, len(files))
 		for i, f := range files {
-			c.errs[i] = f.checkpoint(done[i])
+			errs[i] = f.checkpoint(done[i])
 		}
-		b.finalizer.done <- c
+		b.background <- func() { b.recorded(reqs, files, errs) }
 	}()
 }
 
@@ -53,11 +53,12 @@ func (f *file) checkpoint(done []scheduler.Range) error {
 }
 
 // recorded takes the end of a checkpoint.
-func (b *batch) recorded(reqs context.Context, c finished) {
+func (b *batch) recorded(reqs context.Context, files []*file, errs []error) {
+	b.finalizer.running--
 	b.finalizer.recording = false
-	for i, f := range c.files {
+	for i, f := range files {
 		f.saving = false
-		if err := c.errs[i]; err != nil && f.state == running {
+		if err := errs[i]; err != nil && f.state == running {
 			if full(err) {
 				b.fail(noRoom(err))
 			}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // Checksum is what the object's bytes must add up to.
@@ -73,6 +74,19 @@ func (c *Checksum) verify(ctx context.Context, r io.ReaderAt, size int64) error 
 			return fmt.Errorf("checksum: read after %d bytes: %w", n, err)
 		}
 	}
+}
+
+// check verifies what is in a file. What is wrong is rejected; when ctx ends before that is known,
+// what is there is left to the next run, if it is worth keeping.
+func (c *Checksum) check(ctx context.Context, to sink, size int64, keep bool) error {
+	err := c.verify(ctx, to, size)
+	switch {
+	case errors.Is(err, ErrChecksum):
+		return rejected(err, to.Reject())
+	case err != nil && keep:
+		return firstError(err, to.Suspend([]scheduler.Range{{End: size}}))
+	}
+	return err
 }
 
 func (c *Checksum) compare(sum []byte) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"sync/atomic"
 	"testing"
 
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -24,7 +23,7 @@ func TestLargeWritesAreComparedWithWhatAStreamHasHandedOn(t *testing.T) {
 		<-s.Moved()
 	}
 	for _, n := range []int64{4 << 10, 32 << 10, 100 << 10, 256 << 10, had} {
-		c := comparingSink{s, []scheduler.Range{{End: had}}, new(atomic.Int64)}
+		c := comparingSink{sink: s, kept: []scheduler.Range{{End: had}}, differs: errDiffers}
 		if _, err := c.WriteAt(make([]byte, n), had-n); err != nil {
 			t.Errorf("%d bytes that are the same: %v", n, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// postpone puts a file off.
+// postpone puts a file off until a time.
 func (b *batch) postpone(reqs context.Context, f *file, until scheduler.Time) {
 	b.expect(reqs, b.supply.expected+max(1, b.likely(f))) // before the scheduler sees nothing more to do
 	b.withdraw(reqs, f)
@@ -26,8 +26,8 @@ func (b *batch) deferUntil(f *file, until scheduler.Time) {
 	}
 }
 
-// postponeRest puts off what nobody is bringing yet of a file, and says whether there are
-// requests for it that are being answered: they go on.
+// postponeRest puts off what of a file no request is bringing, and says whether there are such requests,
+// which go on.
 func (b *batch) postponeRest(reqs context.Context, f *file, until scheduler.Time) bool {
 	var coming []scheduler.Range // addresses
 	for _, t := range b.transfers {
@@ -48,7 +48,7 @@ func (b *batch) postponeRest(reqs context.Context, f *file, until scheduler.Time
 	for i := range f.pieces {
 		p := &f.pieces[i]
 		for _, r := range without(b.core.Missing(p.at, nil), coming) {
-			f.putOff = append(f.putOff, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
+			f.remaining = append(f.remaining, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
 			b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: r}})
 		}
 	}
@@ -64,16 +64,8 @@ func without(ranges, others []scheduler.Range) []scheduler.Range {
 	return ranges
 }
 
-// resumeRest lays out what of a file was put off.
-func (b *batch) resumeRest(reqs context.Context, f *file) {
-	for _, r := range f.putOff {
-		b.addPiece(reqs, f, r.Off, r.Len(), false)
-	}
-	f.putOff = nil
-}
-
-// postponeSite puts off, or gives up, those files of a site of which nothing has been asked
-// for, because of what came of another one.
+// postponeSite puts off the files of a site of which nothing was asked for, because of another one's
+// failure, or gives up all of the site's files if the site is given up.
 func (b *batch) postponeSite(reqs context.Context, s *site, err error) {
 	for _, f := range b.files {
 		switch {
@@ -93,7 +85,7 @@ func (b *batch) postponeSite(reqs context.Context, s *site, err error) {
 			b.unsettled = append(b.unsettled, f)
 		}
 	}
-	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool { return f.state != deferred && len(f.putOff) == 0 })
+	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool { return !f.waits() })
 }
 
 // resumeDeferred lays out the files whose time has come.
@@ -107,7 +99,7 @@ func (b *batch) resumeDeferred(reqs context.Context, now scheduler.Time) {
 	}
 	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool {
 		switch {
-		case f.state != deferred && len(f.putOff) == 0: // it has met its end meanwhile
+		case !f.waits(): // it has ended meanwhile
 			return true
 		case now < f.deferredUntil:
 			return false
@@ -115,11 +107,11 @@ func (b *batch) resumeDeferred(reqs context.Context, now scheduler.Time) {
 			f.deferredUntil = max(f.site.notBefore, now+scheduler.Time(50*time.Millisecond))
 			return false
 		case f.state == running:
-			b.resumeRest(reqs, f)
+			b.layOutRemaining(reqs, f)
 		default:
 			b.layOut(reqs, f)
 		}
-		b.unsettled = append(b.unsettled, f) // it may be that nothing was missing
+		b.unsettled = append(b.unsettled, f) // nothing may have been missing
 		return true
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// refutedFrom is how many files in a row a link's server may deny that others had,
-// before the link is given up.
+// refutedFrom is after how many files in a row a link is given up whose server has denied them while other
+// links had them.
 const refutedFrom = 3
 
-// denied decides what it means that the server of a link denies a file, for good or
-// after many tries. Each link may have a server of its own: it is the file's error
-// only if no usable link is left that has not been denied it. Where another one has
-// served it, the link is to blame; where none has, a download of its own asks all.
+// denied is the diagnosis where the server of a link denies a file, for good or after many tries. Each link
+// may reach a server of its own. If another link has had bytes of the file, this link has failed. If
+// another link has not been asked, the file is downloaded by itself, which asks all. Otherwise it is the
+// file's error.
 func (b *batch) denied(reqs context.Context, t *transfer, err error) diagnosis {
 	f, outcome := t.file, outcomeOf(err)
 	f.deny(t.link, err)
@@ -30,7 +30,7 @@ func (b *batch) denied(reqs context.Context, t *transfer, err error) diagnosis {
 	later := f.retryLinks
 	later.remove(t.link)
 	if (f.retryLinks != 0 && f.askedLater < busyMost || later != 0 && f.askedLater == busyMost) && b.e.cfg.Tries != 1 {
-		f.denied &^= f.retryLinks // it may be had where it was to be asked for later
+		f.denied &^= f.retryLinks // these may serve it when their servers' pause is over
 		f.retryLinks = 0
 		f.askedLater++
 		b.postpone(reqs, f, f.retryLinksAt)
@@ -46,8 +46,8 @@ func (f *file) deny(id scheduler.LinkID, err error) {
 	f.denial = err
 }
 
-// refuted notes that a file was had over other links than those whose servers have
-// denied it, and gives up a link of which that comes too often.
+// refuted notes that a file was downloaded over other links than those whose servers have denied it, and
+// gives up a link to which that has happened too often.
 func (b *batch) refuted(reqs context.Context, f *file) {
 	for i := range b.links {
 		id := scheduler.LinkID(i)
@@ -60,7 +60,7 @@ func (b *batch) refuted(reqs context.Context, f *file) {
 	}
 }
 
-// heardElsewhere says whether a link is of use for other sites.
+// heardElsewhere says whether another site has answered over a link.
 func (b *batch) heardElsewhere(s *site, id scheduler.LinkID) bool {
 	for _, other := range b.sites {
 		if other != s && other.over[id].heard > 0 {
@@ -70,5 +70,5 @@ func (b *batch) heardElsewhere(s *site, id scheduler.LinkID) bool {
 	return false
 }
 
-// usable are the links that can still be asked, but for one.
+// usable are the links that can be asked, but for one.
 func (b *batch) usable(but scheduler.LinkID) linkSet { return b.others(but, (*linkState).usable) }

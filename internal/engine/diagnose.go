@@ -19,8 +19,8 @@ const (
 	// unresolvedTries is how often a link asks for a name before the first response.
 	// A name that nobody resolves is mostly wrong, as wget and curl take it to be.
 	unresolvedTries = 2
-	// unannouncedTries is how often a link fetches all of an object whose end its server does
-	// not announce: it will not the next time either.
+	// unannouncedTries is how often a link fetches all of an object to an end that its server does not
+	// announce: it will not announce it the next time either.
 	unannouncedTries = 2
 )
 
@@ -34,6 +34,10 @@ func (d *download) conclude(reqs context.Context, t *transfer, finished bool, en
 	case t == d.single.by:
 		d.endSingleStream(reqs, t, finished)
 		d.links[t.link].faults.retryAt = d.e.now() + scheduler.Time(end.wait)
+	}
+	if t == d.single.by && !d.complete { // again
+		d.single.by = nil
+		d.single.link++
 	}
 	if end.fails {
 		d.loseFailing(reqs, end.lost)
@@ -84,8 +88,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagno
 	return d.blameFor(t, fe, err)
 }
 
-// blameFor says what follows from why a request failed. Each link may have a server of its own, so
-// that what is the server's, or the file's, counts against the link.
+// blameFor is the diagnosis of a request that failed. Each link may reach a server of its own, so a
+// failure of the server or of the file counts against the link.
 func (d *download) blameFor(t *transfer, fe *fetch.Error, err error) diagnosis {
 	l := &d.links[t.link]
 	outcome, forbidden := outcomeOf(err), fe.Status == http.StatusForbidden
@@ -117,8 +121,8 @@ func (d *download) blameFor(t *transfer, fe *fetch.Error, err error) diagnosis {
 	return d.linkFailed(t, err)
 }
 
-// excusable says whether a failure on a connection that brought nothing counts against nobody: others
-// of its link are served, or may be, which is believed once of each stream.
+// excusable says whether a failure is put down to too many connections: this one has brought nothing,
+// and others of its link are served. Where it is not known that they are, each stream is excused once.
 func (d *download) excusable(t *transfer) bool {
 	return d.onSpareConnection(t) && (d.othersServed(t) || d.links[t.link].conns.excused&(1<<t.stream) == 0)
 }
@@ -142,24 +146,23 @@ func (d *download) othersServed(t *transfer) bool {
 	return answers > 0
 }
 
-// bounds says whether a server that forbids what it serves over other connections of the link,
-// now or a moment ago, may do so because there are too many of them.
+// bounds says whether a server serves other connections of a link, or did so a moment ago: when it
+// forbids a request, these may be too many.
 func (d *download) bounds(t *transfer) bool {
 	asked, answers := d.otherRequests(t)
 	last := d.links[t.link].traffic.lastByte
 	return answers > 0 || asked > 0 && last > 0 && d.e.now()-last < aliveTime
 }
 
-// mayBound says whether a file of a batch may be forbidden since others are asked for. It is
-// taken to be forbidden for good when it stays so, as any other then.
+// mayBound says whether a file of a batch may be forbidden because others are asked for. When it stays
+// forbidden, it is taken to be so for good.
 func (d *download) mayBound(t *transfer) bool {
 	return d.e.ofBatch && d.e.cfg.Tries != 1 && d.links[t.link].faults.forbidden.times < mayBeBoundMost &&
 		(t.hadCompany || d.e.load.exceeds(t.url, t.link, d.inFlight(t.link)))
 }
 
-// answeredBefore says whether there was an answer before from where c says that there is
-// nothing: a server that was up was up for all links, but each link has name
-// servers of its own.
+// answeredBefore says whether a failure of class c contradicts an earlier answer: a server that has
+// answered is there for all links, but each link has name servers of its own.
 func (d *download) answeredBefore(id scheduler.LinkID, c fetch.Class) bool {
 	if c == fetch.DNS {
 		return d.links[id].responses.answered
@@ -167,8 +170,7 @@ func (d *download) answeredBefore(id scheduler.LinkID, c fetch.Class) bool {
 	return d.identified
 }
 
-// tries is how many failures in a row, the last of them err, lose a link; 0: no
-// number does.
+// tries is after how many failures in a row, the last of them err, a link is given up; 0: never.
 func (d *download) tries(err error) int {
 	most, few := d.e.cfg.Tries, 0
 	var unresolved *net.DNSError
@@ -190,7 +192,8 @@ func (d *download) tries(err error) int {
 func (d *download) linkFailed(t *transfer, err error) diagnosis {
 	l := &d.links[t.link]
 	l.faults.dropped = l.faults.dropped || fetch.MayRefuseRange(err)
-	if l.faults.serverFailed = !d.identified && isServerFailure(err); l.faults.serverFailed && t.sent >= l.faults.countedAt {
+	fe, answered := errors.AsType[*fetch.Error](err)
+	if l.faults.serverFailed = !d.identified && answered && fe.Failing(); l.faults.serverFailed && t.sent >= l.faults.countedAt {
 		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
 			return diagnosis{outcome: outcomeOf(err), lost: afterTries(err, d.failures), fails: true}
 		}
@@ -198,7 +201,7 @@ func (d *download) linkFailed(t *transfer, err error) diagnosis {
 	return d.countFailure(t, err, d.tries(err))
 }
 
-// loseFailing takes out the links whose servers have failed, too, and need not be asked again.
+// loseFailing gives up the links whose servers have failed as well, so that they are not asked again.
 func (d *download) loseFailing(reqs context.Context, err error) {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
@@ -209,7 +212,7 @@ func (d *download) loseFailing(reqs context.Context, err error) {
 	}
 }
 
-// hearDenial takes what a 416 says of the object's size, to a request that was withdrawn.
+// hearDenial takes what a 416 tells of the object's size in answer to a request that was withdrawn.
 func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
 	fe, ok := errors.AsType[*fetch.Error](err)
 	if d.err == nil && ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
@@ -218,10 +221,10 @@ func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
 	}
 }
 
-// unsatisfied handles a 416. Where the size is not known yet, a guess may lie
-// behind the end: it is for a response with bytes to say where the end is, as
-// links may reach different objects; until then the link may find out. Only when
-// nothing is missing is there none.
+// unsatisfied handles a 416 (RFC 9110, 15.5.17). Before the size is known, a range may be asked for that
+// lies behind the end. What the 416 says of the size is noted, but a response with bytes has to confirm
+// it, as links may reach different objects: until then the link waits. Where all bytes are there
+// already, no such response will come.
 func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
 	status := diagnosis{outcome: event.OutcomeStatus, lost: fe}
 	size := int64(-1)

@@ -12,14 +12,14 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// errStartOver says that what is on disk is of another object.
+// errStartOver ends an attempt because what is on disk is of another object.
 var errStartOver = errors.New("the object changed since the last run")
 
-// errOutvoted says that the bytes of another link have shown that the object does not end where
-// the first answer said it does.
+// errOutvoted ends an attempt because another link has shown that the object does not end where the first
+// response said.
 var errOutvoted = errors.New("one link told a wrong size")
 
-// download is a job in progress: what its owner goroutine knows.
+// download is the state of an attempt at a job, for its owner goroutine.
 type download struct {
 	owner
 	job *Job
@@ -44,46 +44,48 @@ type download struct {
 type earlier struct {
 	have    []scheduler.Range // what is there already
 	resumed int64             // bytes that are not asked for again
+	last    scheduler.Range   // the last byte of what is there, where it is asked for again; empty: it is not
 }
 
-// firstAnswer is the answer that says what the object is.
+// firstAnswer is the response that says what the object is.
 type firstAnswer struct {
 	at       scheduler.Time
 	link     scheduler.LinkID // over which it came; NoLink: the link has moved since
 	url      *url.URL
 	remote   netip.AddrPort
-	page     bool // it is a page, which the URL does not promise
-	followed bool // a second answer was taken
-	disputed bool // links have told several sizes, or objects, before
+	page     bool // it is a page, though the URL promises another kind of file
+	followed bool // a second response was taken
+	disputed bool // earlier attempts, or the batch, have met several sizes or objects
 }
 
-// doubts are the responses that wait for the other links' first; see doubtful.
+// doubts are the responses that wait for other links' first ones; see doubtful.
 type doubts struct {
 	responses []message
 	since     scheduler.Time // 0: there are none
 }
 
-// singleStream is how an object is read from its first byte on by one request at a time, after
-// the scheduler has retired.
+// singleStream is how an object is read from its first byte on, by one request at a time and without the
+// scheduler.
 type singleStream struct {
-	by    *transfer         // who reads it
-	begun bool              // no other answer is being written any more
-	first *message          // the answer to begin with, if there is one
-	link  scheduler.LinkID  // who is next to read it
-	kept  []scheduler.Range // what is there, and compared with what comes
+	by       *transfer         // reads it; nil: none does
+	begun    bool              // no other answer is being written any more
+	first    *message          // the answer to begin with, if there is one
+	link     scheduler.LinkID  // that is asked next
+	requests scheduler.ChunkID // made so far
+	kept     []scheduler.Range // what is there, and compared with what comes
 }
 
-// checkpoint is the state of the journal's next entry, which is made in the background.
+// checkpoint is when the journal is written, in the background.
 type checkpoint struct {
-	done    chan error // one has been made
 	running bool
 	next    scheduler.Time
 }
 
-// newDownload prepares a job's download. before is an attempt that was given up for
-// another one to go on with what it has confirmed, over the links that are left; nil: none.
-func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
-	d := &download{owner: newOwner(e, job.ID), job: job, to: to, checkpoint: checkpoint{done: make(chan error, 1)}}
+// newDownload prepares an attempt at a job. before is the one before, if this one goes on with what that
+// has confirmed, over the links that are left. recheck says that nothing but its last byte can tell
+// whether what is there is complete.
+func newDownload(e *Engine, job *Job, to sink, before *download, recheck bool) (*download, error) {
+	d := &download{owner: newOwner(e, job.ID), job: job, to: to}
 	d.work = d
 	d.failures, d.first.disputed = job.failures, job.disagree != 0
 	cfg := scheduler.Config{Size: -1, Window: to.stream().window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
@@ -95,10 +97,15 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 		d.known.Learn(job.Part.Object)
 		d.earlier.have = job.Part.outside()
 		cfg.Size, cfg.Have = job.Part.Object.Size, d.earlier.have
+	case ok && recheck && length(done) == 1:
+		d.recheckLast(done)
 	case ok:
+		if recheck {
+			done = d.recheckLast(done)
+		}
 		d.known, d.earlier.have = identity.Resumed(id), done
-		if file, ok := to.(fileSink); ok && isWhole(done, id.Size) {
-			d.to, done = newLastByteSink(file, done), withoutLastByte(done)
+		if !recheck && isWhole(done, id.Size) {
+			done = d.recheckLast(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}
@@ -115,13 +122,13 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	return d, nil
 }
 
-// wantsAnswer implements work: as long as the object's size is one link's word, others are to
-// be heard.
+// wantsAnswer implements work: as long as only one link has told the object's size, the answers of others
+// are of interest.
 func (d *download) wantsAnswer(t *transfer) bool {
-	return d.identified && t.resp == nil && d.mayTellSize(t.link) && !d.sizeBelieved(d.e.now())
+	return d.identified && t.resp == nil && d.mayTellSize(&d.links[t.link]) && !d.sizeBelieved(d.e.now())
 }
 
-// cancelWithdrawn cancels the requests that were withdrawn, and whose answers are of no interest any more.
+// cancelWithdrawn cancels the withdrawn requests whose answers are no longer of interest.
 func (d *download) cancelWithdrawn() {
 	for _, t := range d.transfers {
 		if t.released && t.resp == nil && !d.wantsAnswer(t) {
@@ -133,15 +140,14 @@ func (d *download) cancelWithdrawn() {
 // address implements work: addresses are offsets in the object.
 func (d *download) address(t *transfer, at int64) {
 	t.off, t.first = at, !d.identified && len(d.earlier.have) == 0
-	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.stream() != nil, d.overlapOf(t)
+	t.url, t.to, t.eager, t.overlap = d.job.URL, d.place(), d.to.stream() != nil, d.overlapOf(t)
 	if u := d.links[t.link].url; u != nil {
 		t.url = u
 	}
 }
 
-// linkMoved implements work. If the first response came over the link, it came over
-// another network: should this one give another object, that says nothing about the
-// first.
+// linkMoved implements work. If the first response came over the link, it came over another network: that
+// the present one gives another object would say nothing about the first.
 func (d *download) linkMoved(id scheduler.LinkID) {
 	if d.first.link == id {
 		d.first.link = scheduler.NoLink
@@ -166,7 +172,7 @@ func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
 	if d.e.ofBatch {
-		d.sample() // what it receives from now on is its own, and not the batch's
+		d.sample() // observers count what it receives from now on as its own, not the batch's
 	}
 	d.tellOverlap(reqs)
 	d.linksUp(reqs)
@@ -175,25 +181,22 @@ func (d *download) run(ctx context.Context) error {
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
-	if d.singleStream && d.err == nil {
-		d.readSingleStream(ctx, reqs)
-	}
-	for _, t := range d.transfers { // nobody wants to know what they would tell
+	for _, t := range d.transfers { // the answers to probes are no longer of interest
 		t.released = t.released || t.probe
 	}
 	cancel(errOver)
-	for len(d.transfers) > 0 { // all have their context's end to obey
+	for len(d.transfers) > 0 { // their context has ended
 		d.hear(reqs, <-d.messages)
 	}
 	d.closeAllOpened()
 	if d.checkpoint.running {
-		d.fail(<-d.checkpoint.done)
+		(<-d.background)()
 	}
 	d.sample()
 	return d.end()
 }
 
-// end says what came of it, and leaves what is worth keeping to the next run.
+// end says what came of the attempt, and leaves what is worth keeping to the next run.
 func (d *download) end() error {
 	switch {
 	case d.err == nil || errors.Is(d.err, errStartOver), errors.Is(d.err, errAgain), errors.Is(d.err, errOutvoted):

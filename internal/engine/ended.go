@@ -29,13 +29,14 @@ type diagnosis struct {
 	outcome event.Outcome
 	retry   bool          // what is missing will be asked for again, over this link too
 	wait    time.Duration // before its link is asked again
-	lost    error         // its link is of no more use, because of this
-	bounded int           // how many other requests of its link the server answers, for which it is too busy; 0: it is not
-	fails   bool          // so are those over which its server has failed as well
-	ends    int64         // the object ends here, before what was asked for, as far as is known; 0: nothing is
+	lost    error         // why its link is given up; nil: it is not
+	fails   bool          // so are the other links over which the server has failed
+	bounded int           // how many other requests of its link the server answers, being too busy for this one; 0: it is not too busy
+	ends    int64         // the object ends at this byte, before what was asked for; 0: nothing is known of that
 }
 
-// ended books what a transfer came to, and does what follows.
+// ended takes the end of a transfer: it counts its bytes, diagnoses its error, publishes both and tells
+// the scheduler.
 func (o *owner) ended(reqs context.Context, m message) {
 	t := m.t
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
@@ -83,8 +84,8 @@ func (o *owner) ended(reqs context.Context, m message) {
 	}
 }
 
-// tellEnd tells the scheduler how a transfer ended. What it got counts, also when its link is lost
-// with it.
+// tellEnd tells the scheduler how a transfer ended, and gives its link up if that is the diagnosis. What
+// it has received counts even so.
 func (o *owner) tellEnd(reqs context.Context, t *transfer, finished bool, end diagnosis) {
 	in := scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(), Wait: scheduler.Time(end.wait), Bounded: end.bounded}
 	switch {
@@ -103,7 +104,8 @@ func (o *owner) tellEnd(reqs context.Context, t *transfer, finished bool, end di
 	}
 }
 
-// blameless says what the end of a transfer means that is nobody's failure; false: it is somebody's.
+// blameless is the diagnosis of a transfer that did not fail, or failed for a reason of ours; false: it
+// is neither.
 func (o *owner) blameless(reqs context.Context, t *transfer, err error) (end diagnosis, ok bool) {
 	switch {
 	case t.released, err != nil && o.err != nil:
@@ -127,9 +129,9 @@ func (o *owner) blameless(reqs context.Context, t *transfer, err error) (end dia
 	return end, false
 }
 
-// onSpareConnection says whether t got nothing on a connection that never brought anything,
-// while others of its link did, or may: the server may bound how many there are.
-// What it answers then counts against nobody.
+// onSpareConnection says whether t got nothing on a connection that has never brought anything, while
+// others of its link have, or may: the server may bound the number of connections. Its failure then
+// counts against nobody.
 func (o *owner) onSpareConnection(t *transfer) bool {
 	l := &o.links[t.link]
 	if !l.use.taken || l.conns.delivered&(1<<t.stream) != 0 || t.got.Load() > 0 {
@@ -140,9 +142,10 @@ func (o *owner) onSpareConnection(t *transfer) bool {
 	})
 }
 
-// otherRequests is on how many streams of a request's link there are other requests for its server, or
-// its site, and on how many of them it answers now. It may bound how many requests of a client it
-// does. One of the same stream that is being answered has another connection.
+// otherRequests counts the streams of a request's link on which the same server (of a batch: the same
+// site) is asked for something else, and those on which it is answering. A server may bound how many
+// requests of a client it answers. A request on the same stream that is being answered has a connection
+// of its own.
 func (o *owner) otherRequests(t *transfer) (asked, answers int) {
 	inFlight, answered := uint64(0), uint64(0)
 	for _, other := range o.transfers {
@@ -157,12 +160,11 @@ func (o *owner) otherRequests(t *transfer) (asked, answers int) {
 	return bits.OnesCount64(inFlight), bits.OnesCount64(answered)
 }
 
-// withdrawnTime is for how long a server may be busy with a request that was withdrawn, of which it
-// does not know yet.
+// withdrawnTime is for how long a server may still count a request that was withdrawn. Chosen by hand.
 const withdrawnTime = 30 * scheduler.Second
 
-// withdrewLately says whether a server that forbids what is asked for over a link may do so because of a
-// request that was withdrawn.
+// withdrewLately says whether an unanswered request over a link was withdrawn a short time ago: its
+// server may count it, and forbid others for that.
 func (o *owner) withdrewLately(id scheduler.LinkID) bool {
 	at := o.links[id].faults.withdrewAt
 	return at > 0 && o.e.now()-at < withdrawnTime
@@ -178,12 +180,6 @@ func (o *owner) inFlight(id scheduler.LinkID) (n int) {
 	return n
 }
 
-// isServerFailure says whether an error is a server's answer that it has failed.
-func isServerFailure(err error) bool {
-	fe, ok := errors.AsType[*fetch.Error](err)
-	return ok && fe.Failing()
-}
-
 // afterTries is an error that has come so often.
 func afterTries(err error, times int) error {
 	if times == 1 {
@@ -192,9 +188,8 @@ func afterTries(err error, times int) error {
 	return fmt.Errorf("%w (after %d tries)", err, times)
 }
 
-// countFailure counts a failure against its link, which is lost with so many tries in
-// a row; 0: with no number. The requests that were sent before the last one was
-// counted fail with it.
+// countFailure counts a failure against its link, which is given up after so many in a row; 0: never.
+// Requests that were sent before the last failure was counted are part of that failure.
 func (o *owner) countFailure(t *transfer, err error, tries int) diagnosis {
 	outcome, retryAfter := outcomeOf(err), time.Duration(0)
 	if fe, ok := errors.AsType[*fetch.Error](err); ok {
@@ -206,7 +201,7 @@ func (o *owner) countFailure(t *transfer, err error, tries int) diagnosis {
 		return diagnosis{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
 	}
 	l.faults.countedAt = o.e.now()
-	if l.faults.gained >= worthwhile && !o.singleStream { // in whole mode everything is lost
+	if l.faults.gained >= worthwhile && !o.singleStream { // a single stream begins anew: nothing is gained
 		l.faults.inRow, o.e.waits = 0, 0
 	}
 	l.faults.gained = 0
@@ -223,12 +218,12 @@ func (o *owner) countFailure(t *transfer, err error, tries int) diagnosis {
 // longWait is from how long a wait on one is told why, without -v, too.
 const longWait = 5 * time.Second
 
-// maxWaits is how many long waits in a row are told without -v: the last of them says
-// that there will be more.
+// maxWaits is how many long waits in a row are told without -v. The last notice says that there may
+// be more.
 const maxWaits = 3
 
-// tellWait tells that a link, or a server's file, is waited for, why, and what follows:
-// after the next try there are as many as left says; below 1: nobody counts them.
+// tellWait tells the user that the next try of a link or a file waits, and why. left is how many tries
+// there are after that; below 1: they are not counted.
 func (e *Engine) tellWait(what string, why error, wait time.Duration, left int) {
 	text := fmt.Sprintf("%s: %v; next try in %.1f s", what, why, wait.Seconds())
 	if wait >= longWait {
@@ -251,8 +246,8 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// silence counts a request that was withdrawn since its link was silent as a failure of the link:
-// else two such links would take over from each other for ever.
+// silence counts a request that the scheduler withdrew from a silent link, which it has banned, as a
+// failure of the link. Otherwise two silent links would take over from each other for ever.
 func (o *owner) silence(reqs context.Context, t *transfer, err error) {
 	if o.err != nil || context.Cause(reqs) != nil || !errors.Is(err, fetch.ErrStalled) {
 		return

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// aheadTime and aheadLeast are how far ahead of the links files are laid out, in
-	// time at their present rates and in bytes.
+	// aheadTime, at the links' present rates, and aheadLeast, in bytes, are how much is laid out ahead of
+	// what is being fetched.
 	aheadTime  = 4 * scheduler.Second
 	aheadLeast = int64(16) << 20
-	// aheadFiles is how many files are laid out at least, and aheadMost at most, of
-	// which nothing has been asked for.
+	// aheadFiles is how many files of which nothing was asked for are laid out at least, and aheadMost at
+	// most.
 	aheadFiles = 256
 	aheadMost  = 2048
-	// aheadLow is how few they have become when more are laid out: some at a time, as each is
-	// looked for on disk, and the first look after a pause costs more than the others.
+	// aheadLow is how few they have become when more are laid out. That is done for some at a time: each
+	// is looked for on disk, and the first look after a pause costs more than the others.
 	aheadLow = aheadFiles * 7 / 8
-	// maxEntries bounds the files that have been begun in some way.
+	// maxEntries bounds the files that have been read from Batch.Jobs and have not ended.
 	maxEntries = 4096
 	// solosQueued bounds those that wait to be downloaded by themselves.
 	solosQueued = 512
@@ -59,10 +59,9 @@ func (b *batch) wantsFiles() bool {
 	return b.core.Free() < max(aheadLeast, int64(want*aheadTime.Seconds()))
 }
 
-// filesMost is how many files may have been begun in some way. Where the process may
-// have few descriptors each of them has to be sure of one: a response that waits for
-// its file to be opened keeps back those behind it on its connection, and among these
-// may be the ones that the open files are waiting for.
+// filesMost is how many files may be in progress. Where the process may have few descriptors, there has to
+// be one for each: a response that waits until its file can be opened delays those behind it on its
+// connection, and the open files may be waiting for these.
 func (b *batch) filesMost() int {
 	if n := cap(b.slots); n < maxOpen {
 		return n
@@ -97,14 +96,14 @@ func (b *batch) takeJob(reqs context.Context, job *Job, ok bool) {
 		b.supply.jobs = nil
 		return
 	}
-	f := &file{b: b, job: job, site: b.siteOf(job.URL), index: len(b.files), fileObject: fileObject{size: -1}}
+	f := &file{b: b, job: job, site: b.siteOf(job.URL), index: len(b.files), fileObject: fileObject{size: -1}, output: output{mu: make(mutex, 1)}}
 	b.files = append(b.files, f)
 	fits := b.space.fits(max(job.Size, guessSize))
 	if job.Size > 0 && fits {
 		b.noteSize(job.Size)
 	}
-	// Of a file that may be there already a byte is asked for, and what its response
-	// says decides, also if a part lies beside it.
+	// Of a file that may be there already one byte is asked for, and the response decides, even if there
+	// is a part beside it.
 	there, left := job.Target.Standing(job.URL)
 	f.mayExist = there || job.If.any()
 	switch {
@@ -127,10 +126,7 @@ func (b *batch) layOut(reqs context.Context, f *file) {
 	f.state = running
 	switch {
 	case f.size >= 0:
-		for _, r := range f.remaining {
-			b.addPiece(reqs, f, r.Off, r.Len(), false)
-		}
-		f.remaining = nil
+		b.layOutRemaining(reqs, f)
 	case f.job.Size > 0 && !f.mayExist:
 		b.addPiece(reqs, f, 0, f.job.Size, false)
 	case f.mayExist:
@@ -144,8 +140,15 @@ func (b *batch) layOut(reqs context.Context, f *file) {
 	f.site.laid++
 }
 
-// withdraw takes from the scheduler what is missing of a file; what has come of it
-// counts.
+// layOutRemaining lays out what of a file was put off.
+func (b *batch) layOutRemaining(reqs context.Context, f *file) {
+	for _, r := range f.remaining {
+		b.addPiece(reqs, f, r.Off, r.Len(), false)
+	}
+	f.remaining = nil
+}
+
+// withdraw takes from the scheduler what is missing of a file, after it has counted what has come.
 func (b *batch) withdraw(reqs context.Context, f *file) {
 	if f.state != running || len(f.pieces) == 0 {
 		return
@@ -157,7 +160,7 @@ func (b *batch) withdraw(reqs context.Context, f *file) {
 	}
 	if f.size >= 0 {
 		f.remaining = f.missing(f.remaining[:0])
-		f.mayExist, f.putOff = false, nil
+		f.mayExist = false
 	}
 	for i := range f.pieces {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: f.pieces[i].at}})
@@ -199,8 +202,8 @@ func (b *batch) noteSize(size int64) {
 	b.tuner.Size(size)
 }
 
-// sized notes what the first response says of a file's size, and lays out more of
-// it or takes back what does not exist.
+// sized notes a file's size, as the first response has told it, and lays out the rest or withdraws what
+// lies behind the end.
 func (b *batch) sized(reqs context.Context, f *file, size int64) {
 	if f.job.Size <= 0 {
 		b.noteSize(size)
@@ -226,9 +229,9 @@ func (b *batch) extend(reqs context.Context, f *file) {
 	}
 }
 
-// continueExisting goes on with a file that was there already, as a byte has come: that comes only of
-// another object. The scheduler has to know before it is told of that byte, or else all
-// of the file would seem to be there.
+// continueExisting lays out the rest of a file that seemed to be there already, when the byte that was
+// asked for has come: what is there is another object. This has to precede the scheduler's being told of
+// the byte, or the file would seem to be complete.
 func (b *batch) continueExisting(reqs context.Context, t *transfer) {
 	f := t.file
 	if !f.mayExist || f.state != running {
@@ -251,7 +254,7 @@ func (b *batch) tellExpected(reqs context.Context) {
 		bytes = b.bytesToCome()
 	}
 	for _, f := range b.deferred {
-		bytes += length(f.remaining) + length(f.putOff)
+		bytes += length(f.remaining)
 		if f.size < 0 {
 			bytes += b.likely(f)
 		}
@@ -266,7 +269,7 @@ func (b *batch) expect(reqs context.Context, bytes int64) {
 	b.step(reqs, scheduler.Input{Kind: scheduler.Expected, Bytes: bytes})
 }
 
-// publishStarted publishes a file of which the first bytes are asked for.
+// publishStarted publishes a file when its first bytes are asked for.
 func (b *batch) publishStarted(f *file) {
 	if f.begun {
 		return

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/fetch"
@@ -25,7 +24,7 @@ const (
 	journalFrom = int64(8) << 20
 )
 
-// errThere says that an earlier run has left all of the file.
+// errThere says that an earlier run has completed the file.
 var errThere = errors.New("it is there already")
 
 // fileState is what becomes of a file of a batch.
@@ -39,8 +38,7 @@ const (
 	finishing                  // every byte is there
 )
 
-// file is a file of a batch, from when it is laid out to its end. The owner has it,
-// but for what its output guards.
+// file is a file of a batch, from its job to its end. It belongs to the owner, except for its output.
 type file struct {
 	b        *batch
 	job      *Job
@@ -64,11 +62,10 @@ type file struct {
 type layout struct {
 	class         scheduler.Class
 	pieces        []piece
-	remaining     []scheduler.Range // what is missing, while it is not laid out and its size is known
-	putOff        []scheduler.Range // what waits until deferredUntil, while other requests for the file are being answered
-	deferredUntil scheduler.Time
-	extent        int64 // how much has been laid out so far
-	mayExist      bool  // there is a file that may be it already: no more than a byte is asked for
+	remaining     []scheduler.Range // what is missing and is not laid out, where the size is known
+	deferredUntil scheduler.Time    // when that is laid out, all or what no request brings meanwhile
+	extent        int64             // how much has been laid out so far
+	mayExist      bool              // there is a file that may be it already: no more than a byte is asked for
 }
 
 // fileObject is what servers have said of a file.
@@ -76,25 +73,25 @@ type fileObject struct {
 	size      int64          // -1: no response has told
 	known     identity.Known // what all answers must agree with, once size is known
 	name      string         // that the server proposes
-	page      bool           // the first answer says that it is HTML
+	page      bool           // the first response was HTML
 	vote      sizeVote
 	witnesses witnesses
 	disagree  linkSet // over which links several sizes were told
 }
 
-// setbacks are how often a file was tried in vain, by reason.
+// setbacks count a file's failures, by reason.
 type setbacks struct {
 	breaks         int       // failures of the network or of name servers, in a row
-	gained         int64     // bytes since the latest of them
-	lastFailure    error     // that counted against a link, if nothing has come since
-	excused        int       // that were put down to a server which bounds its connections
+	gained         int64     // bytes since the latest of breaks
+	lastFailure    error     // the latest that counted against a link, if nothing has come since
+	excused        int       // failures that were put down to too many connections
 	overloads      int       // times that its server was too busy for it because of others
 	forbidden      forbidden // while others were served, which may be the reason
 	askedLater     int       // answers that asked to come again later
 	serverFailures int       // answers that its server has failed, before its first byte
 	failedOver     linkSet   // over which these came
-	doubts         int       // responses that could be a portal's
-	noDescriptors  int       // times that it could not be opened for want of descriptors
+	doubts         int       // responses that could be a portal's page
+	noDescriptors  int       // times that there was no descriptor to open it
 }
 
 // refusals are over which links a file is served, and over which it is denied.
@@ -102,11 +99,11 @@ type refusals struct {
 	served       linkSet // over which some of it has come
 	denied       linkSet
 	denial       error   // the latest one
-	retryLinks   linkSet // of those denied, which are to be asked again at retryLinksAt
+	retryLinks   linkSet // of denied: those that are to be asked again at retryLinksAt
 	retryLinksAt scheduler.Time
 }
 
-// completion is how far a file is that is being finished in the background.
+// completion is what is being done to a file in the background.
 type completion struct {
 	closing  bool  // it is being verified, committed or closed
 	verified bool  // its checksum is right
@@ -114,20 +111,18 @@ type completion struct {
 	saved    int64 // bytes, at the latest checkpoint
 }
 
-// output is where a file's bytes go. The first of its requests that has any opens it.
+// output is where a file's bytes go. The first request that has bytes opens it.
 type output struct {
-	mu      sync.Mutex
-	waiting chan struct{} // one of its requests waits for a slot, and closes it then; nil: none does
-	slot    bool          // it has one of the batch's
-	opened  bool
-	err     error
-	to      fileSink
-	id      identity.Identity // written by the owner before the first response is taken
+	mu     mutex
+	slot   bool // it has one of the batch's
+	opened bool
+	err    error
+	to     fileSink
+	id     identity.Identity // written by the owner before the first response is taken
 }
 
-// open gives the place of a transfer's bytes. Called by any goroutine but the
-// owner's. Whether it waits for the disk or for other files is nothing that the
-// transfer's server is to blame for.
+// open gives the sink for a transfer's bytes. It is not for the owner's goroutine, as it may wait for the
+// disk or for other files. The transfer does not count as stalled meanwhile.
 func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
 	t.waits.Store(true)
 	defer t.waits.Store(false)
@@ -147,43 +142,36 @@ func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
 	return p.to, p.err
 }
 
-// lock locks the place when it has a slot, or needs none any more. The lock is not held
-// meanwhile, and only one of the file's requests waits for a slot: the others would wait on
-// when the file is open.
+// lock locks the place for a request, which has waited for a slot then if the file needs one. The
+// file's other requests wait for the lock meanwhile: they go on when the file is open.
 func (p *output) lock(ctx context.Context, slots chan struct{}) error {
-	canceled := func() error { return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)} }
-	for {
-		p.mu.Lock()
-		if p.slot || p.opened || p.err != nil {
-			return nil
-		}
-		other := p.waiting
-		if other == nil {
-			p.waiting = make(chan struct{})
-		}
-		p.mu.Unlock()
-		if other != nil {
-			select {
-			case <-other:
-				continue
-			case <-ctx.Done():
-				return canceled()
-			}
-		}
-		var err error
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			err = canceled()
-		}
-		p.mu.Lock()
-		p.slot = err == nil
-		close(p.waiting)
-		p.waiting = nil
-		if err != nil {
-			p.mu.Unlock()
-		}
+	if err := send(ctx, p.mu); err != nil {
 		return err
+	}
+	if p.slot || p.opened || p.err != nil {
+		return nil
+	}
+	if err := send(ctx, slots); err != nil {
+		p.mu.Unlock()
+		return err
+	}
+	p.slot = true
+	return nil
+}
+
+// mutex is a lock that can be waited for until a context ends.
+type mutex chan struct{}
+
+func (m mutex) Lock()   { m <- struct{}{} }
+func (m mutex) Unlock() { <-m }
+
+// send sends to a channel, unless ctx ends before.
+func send(ctx context.Context, to chan<- struct{}) error {
+	select {
+	case to <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
 	}
 }
 
@@ -217,16 +205,21 @@ func (p *output) giveSlotBack(slots chan struct{}) {
 	}
 }
 
+// waits says whether there is something of the file that waits until deferredUntil.
+func (f *file) waits() bool {
+	return f.state == deferred || f.state == running && len(f.remaining) > 0
+}
+
 // receive counts bytes.
 func (f *file) receive(n int64) {
 	f.got += n
 	f.b.tuner.received[f.class] += n
 }
 
-// missing appends the bytes of the file that have not been received to dst, in
-// order, those that are not laid out yet included.
+// missing appends to dst, in order, the ranges of the file that have not been received, whether they are
+// laid out or not.
 func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
-	dst = append(dst, f.putOff...)
+	dst = append(dst, f.remaining...)
 	var found []scheduler.Range
 	for i := range f.pieces {
 		p := &f.pieces[i]
@@ -252,7 +245,7 @@ func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
 
 // complete says whether every byte of the file has been received.
 func (f *file) complete() bool {
-	if f.size < 0 || len(f.putOff) > 0 {
+	if f.size < 0 || len(f.remaining) > 0 {
 		return false
 	}
 	for i := range f.pieces {

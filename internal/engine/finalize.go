@@ -23,51 +23,15 @@ const (
 // finalizer verifies, commits and closes files in the background, when no request of theirs is
 // left, so that no other file waits for the disk.
 type finalizer struct {
-	done       chan finished // what has been done
-	running    int           // goroutines whose word is awaited
+	running    int // goroutines
 	committing bool
 	recording  bool           // a checkpoint is being made
 	nextRecord scheduler.Time // when the next one is due
 	ready      []*file        // to be committed
 	nextCommit scheduler.Time // when they are, if nothing asks for it before
 	scarce     bool           // descriptors are: a file could not be opened for want of one
-	closing    int
-	closable   []*file // to be verified, closed or suspended
-}
-
-// finished is what was done to some files.
-type finished struct {
-	kind  finishedKind
-	files []*file
-	names []string
-	errs  []error
-}
-
-type finishedKind uint8
-
-const (
-	committed finishedKind = iota
-	verified
-	closed
-	recorded
-)
-
-// finish gives a file in which every byte is there its name, some time after a commit is due.
-func (c *finalizer) finish(reqs context.Context, f *file) {
-	if f.job.Checksum != nil && !f.verified {
-		c.close(reqs, f)
-		return
-	}
-	f.closing = true
-	c.ready = append(c.ready, f)
-}
-
-// close verifies a complete file, closes one that has failed, or leaves one to a
-// download of its own.
-func (c *finalizer) close(reqs context.Context, f *file) {
-	f.closing = true
-	c.closable = append(c.closable, f)
-	c.next(reqs)
+	closing    int            // goroutines that verify, close and suspend files
+	closable   []*file        // to be verified, closed or suspended
 }
 
 // due says whether the files that are ready should be committed by now, where so many have not
@@ -77,8 +41,53 @@ func (c *finalizer) due(now scheduler.Time, files, open int) bool {
 		(now >= c.nextCommit || c.scarce || len(c.ready) == files || len(c.ready) >= open/readyPart)
 }
 
+// finish gives a file in which every byte is there its name, some time after a commit is due.
+func (b *batch) finish(reqs context.Context, f *file) {
+	if f.job.Checksum != nil && !f.verified {
+		b.close(reqs, f)
+		return
+	}
+	f.closing = true
+	b.finalizer.ready = append(b.finalizer.ready, f)
+}
+
+// close verifies a complete file, closes one that has failed, or leaves one to a
+// download of its own.
+func (b *batch) close(reqs context.Context, f *file) {
+	f.closing = true
+	b.finalizer.closable = append(b.finalizer.closable, f)
+	b.closeNext(reqs)
+}
+
+// closeNext begins to verify and close files, as far as there may be goroutines for it.
+func (b *batch) closeNext(reqs context.Context) {
+	c := &b.finalizer
+	for len(c.closable) > 0 && c.closing < closesAtOnce {
+		f := c.closable[0]
+		c.closable = append(c.closable[:0], c.closable[1:]...)
+		c.closing++
+		c.running++
+		if f.state == finishing {
+			go func() {
+				err := f.verify(reqs)
+				b.background <- func() { b.verified(reqs, f, err) }
+			}()
+			continue
+		}
+		var done []scheduler.Range
+		if f.worthKeeping() {
+			done = f.done()
+		}
+		go func() {
+			err := f.close(done)
+			b.background <- func() { b.closed(reqs, f, err) }
+		}()
+	}
+}
+
 // commit begins to commit the files that are ready, if no others are being committed.
-func (c *finalizer) commit(now scheduler.Time) {
+func (b *batch) commit(reqs context.Context, now scheduler.Time) {
+	c := &b.finalizer
 	n := min(len(c.ready), commitsAtOnce)
 	if n == 0 || c.committing {
 		return
@@ -87,49 +96,32 @@ func (c *finalizer) commit(now scheduler.Time) {
 	c.ready = append(c.ready[:0], c.ready[n:]...)
 	c.committing, c.nextCommit = true, now+commitEvery
 	c.running++
-	go func() { c.done <- commit(files) }()
+	go func() {
+		done := commitFiles(files)
+		b.background <- func() { b.committed(reqs, files, done) }
+	}()
 }
 
-// next begins what else can be begun.
-func (c *finalizer) next(reqs context.Context) {
-	for len(c.closable) > 0 && c.closing < closesAtOnce {
-		f := c.closable[0]
-		c.closable = append(c.closable[:0], c.closable[1:]...)
-		c.closing++
-		c.running++
-		switch f.state {
-		case finishing:
-			go func() { c.done <- finished{kind: verified, files: []*file{f}, errs: []error{f.verify(reqs)}} }()
-		default:
-			var done []scheduler.Range
-			if f.worthKeeping() {
-				done = f.done()
-			}
-			go func() { c.done <- finished{kind: closed, files: []*file{f}, errs: []error{f.close(done)}} }()
-		}
-	}
-}
-
-// commit makes files durable together, and gives them their names.
-func commit(files []*file) finished {
-	c := finished{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
+// commitFiles makes files durable together, and gives them their names.
+func commitFiles(files []*file) []store.Committed {
+	all := make([]store.Committed, len(files))
 	var pending []store.Pending
 	var of []int
 	for i, f := range files {
 		f.output.mu.Lock()
 		defer f.output.mu.Unlock()
-		if c.errs[i] = f.output.openNow(f); c.errs[i] == nil {
+		if all[i].Err = f.output.openNow(f); all[i].Err == nil {
 			pending = append(pending, store.Pending{File: f.output.to.File, Options: store.CommitOptions{Size: f.size, Name: f.name}})
 			of = append(of, i)
 		}
 	}
 	for k, done := range store.CommitAll(pending) {
-		c.names[of[k]], c.errs[of[k]] = done.Name, done.Err
+		all[of[k]] = done
 	}
 	for i, f := range files {
-		c.errs[i] = firstError(c.errs[i], f.output.closeNow())
+		all[i].Err = firstError(all[i].Err, f.output.closeNow())
 	}
-	return c
+	return all
 }
 
 // openNow opens the file if no byte of it has done so; mu is held.
@@ -151,18 +143,7 @@ func (f *file) verify(ctx context.Context) error {
 	if err := p.openNow(f); err != nil {
 		return err
 	}
-	err := f.job.Checksum.verify(ctx, p.to, f.size)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrChecksum):
-		return rejected(err, p.to.Reject())
-	case p.to.Whole():
-		return firstError(err, p.to.Close())
-	case f.size >= journalFrom: // interrupted: nothing need be fetched again
-		return firstError(err, p.to.Suspend([]scheduler.Range{{End: f.size}}))
-	}
-	return err
+	return f.job.Checksum.check(ctx, p.to, f.size, f.size >= journalFrom && !p.to.Whole())
 }
 
 // close closes the file, which keeps what was done of it.
@@ -184,55 +165,52 @@ func (p *output) closeNow() error {
 	return p.to.Close()
 }
 
-// takeFinished takes what was done in the background.
-func (b *batch) takeFinished(reqs context.Context, c finished) {
+// committed takes the end of a commit.
+func (b *batch) committed(reqs context.Context, files []*file, done []store.Committed) {
 	b.finalizer.running--
-	switch c.kind {
-	case committed:
-		b.finalizer.committing = false
-	case verified, closed:
-		b.finalizer.closing--
-	case recorded:
-		b.recorded(reqs, c)
-		b.finalizer.next(reqs)
-		return
-	}
-	for i, f := range c.files {
-		b.fileFinalized(reqs, f, c, i)
-	}
-	b.finalizer.next(reqs)
-}
-
-// fileFinalized takes what was done to one file.
-func (b *batch) fileFinalized(reqs context.Context, f *file, c finished, i int) {
-	err := c.errs[i]
-	switch {
-	case c.kind == verified && err == nil:
-		f.verified, f.closing = true, false
-		b.finalizer.finish(reqs, f)
-		return
-	case c.kind == verified && errors.Is(err, store.ErrLeft):
-		f.state = solo
-		b.finalizer.close(reqs, f)
-		return
-	case c.kind == verified: // it is closed, or will be
-		f.state, f.cause = failed, err
-		b.finalizer.close(reqs, f)
-		return
-	}
-	f.output.giveSlotBack(b.slots)
-	switch {
-	case c.kind == committed && errors.Is(err, store.ErrLeft):
-		f.state = solo
-		b.queueSolo(reqs, f)
-	case c.kind == committed:
+	b.finalizer.committing = false
+	for i, f := range files {
+		f.output.giveSlotBack(b.slots)
+		err := done[i].Err
+		if errors.Is(err, store.ErrLeft) {
+			f.state = solo
+			b.queueSolo(reqs, f)
+			continue
+		}
 		if err != nil && full(err) {
 			b.fail(noRoom(err))
 		}
-		b.report(f, Result{Output: c.names[i], Size: f.size}, err)
-	case f.state == solo && b.err == nil:
+		b.report(f, Result{Output: done[i].Name, Size: f.size}, err)
+	}
+}
+
+// verified takes what the check of a file's checksum has come to.
+func (b *batch) verified(reqs context.Context, f *file, err error) {
+	b.finalizer.running--
+	b.finalizer.closing--
+	switch {
+	case err == nil:
+		f.verified, f.closing = true, false
+		b.finish(reqs, f)
+	case errors.Is(err, store.ErrLeft):
+		f.state = solo
+		b.close(reqs, f)
+	default: // it is closed, or will be
+		f.state, f.cause = failed, err
+		b.close(reqs, f)
+	}
+	b.closeNext(reqs)
+}
+
+// closed takes the end of a file that was closed.
+func (b *batch) closed(reqs context.Context, f *file, err error) {
+	b.finalizer.running--
+	b.finalizer.closing--
+	f.output.giveSlotBack(b.slots)
+	if f.state == solo && b.err == nil {
 		b.queueSolo(reqs, f)
-	default:
+	} else {
 		b.report(f, Result{Output: f.job.outputName(), Size: f.size}, firstError(f.cause, err, b.err))
 	}
+	b.closeNext(reqs)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/mlget/mlget/internal/engine/accept"
-	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -24,8 +23,7 @@ func (b *batch) address(t *transfer, at int64) {
 // wantsAnswer implements work.
 func (*batch) wantsAnswer(*transfer) bool { return false }
 
-// linkMoved implements work: what a site did over the link it did over another
-// network.
+// linkMoved implements work: what is known of sites over the link was learnt over another network.
 func (b *batch) linkMoved(id scheduler.LinkID) {
 	for _, s := range b.sites {
 		s.over[id] = siteOver{}
@@ -57,12 +55,12 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		return false
 	}
 	if err := f.job.refuses(resp); err != nil {
-		f.site.answered, f.site.over[t.link].heard = true, t.progress
+		b.noteAnswer(t)
 		b.giveUp(reqs, f, err)
 		return false
 	}
+	f.site.answer(t.link, resp, t.progress)
 	if why := b.unfit(f, t, resp); why != "" {
-		f.site.answer(t.link, resp, t.progress)
 		if size := resp.Object.Size; f.size >= 0 && size != f.size && (size >= 0 || !resp.Page) {
 			f.disputed(t.link)
 		}
@@ -73,12 +71,10 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		return false
 	}
 	if resp.Whole && !b.credible(f.site, t.link, resp.Object.Size) {
-		f.site.answer(t.link, resp, t.progress)
 		b.doubt(reqs, f)
 		b.doubtLink(reqs, t.link, f, resp.Page)
 		return false
 	}
-	f.site.answer(t.link, resp, t.progress)
 	if f.size < 0 {
 		b.firstResponse(reqs, t, resp, !resp.Whole)
 	} else {
@@ -89,13 +85,11 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		f.site.over[t.link].bounds = true
 	}
 	f.denied.remove(t.link)
-	b.markUsed(t.link)
-	b.gather(t)
-	b.tellShort(reqs, t)
-	return !t.released // it is where the file is empty
+	return b.take(reqs, t)
 }
 
-// unfit is why a response cannot be used within the batch; empty: it can.
+// unfit is why a file needs a download of its own, as its response cannot be used within the batch; "":
+// it can.
 func (b *batch) unfit(f *file, t *transfer, resp *fetch.Response) string {
 	c := claimOf(&resp.Object)
 	verdict, what := f.known.Judge(c)
@@ -114,14 +108,14 @@ func (b *batch) unfit(f *file, t *transfer, resp *fetch.Response) string {
 }
 
 const (
-	// doubtTime is how long a file waits whose first response could be a portal's
-	// page, for what other links bring from the same site, and doubtsMost how often.
+	// doubtTime is how long a file is put off whose first response could be a portal's page, until other
+	// links have brought something from the same site, and doubtsMost how often.
 	doubtTime  = parkTime / 6
 	doubtsMost = 6
 )
 
-// doubt puts a file off of which a link has brought the whole where it was asked for
-// a range. In the end it is left to a download of its own what to believe.
+// doubt puts off a file that a link has brought whole where it was asked for a range. In the end a
+// download of its own decides what to believe.
 func (b *batch) doubt(reqs context.Context, f *file) {
 	if f.doubts++; f.doubts > doubtsMost {
 		b.goSolo(reqs, f, "the server has ignored the range asked for")
@@ -130,9 +124,9 @@ func (b *batch) doubt(reqs context.Context, f *file) {
 	b.postpone(reqs, f, b.e.now()+doubtTime)
 }
 
-// doubtLink gives up a link over which a site ignores ranges that it serves over others, when
-// that has happened too often: there may be a portal in front of it. Where what it sends is no
-// page, it may be the others that lie, unless they are believed.
+// doubtLink gives up a link over which a site has ignored ranges too often that it serves over others:
+// there may be a portal in front of it. Where it sends no page, the others may be the ones that lie,
+// unless they are trusted.
 func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *file, page bool) {
 	over := f.site.over
 	if over[id].wholes < wholeFrom || over[id].ranges || b.e.trust.has(f.job.URL, id) {
@@ -149,7 +143,7 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *file, pa
 	}
 }
 
-// firstResponse takes a file's first response: what it says the object is, it has to be.
+// firstResponse takes a file's first response, with which all others have to agree.
 func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) {
 	f := t.file
 	f.known.Learn(claimOf(&resp.Object))
@@ -158,14 +152,11 @@ func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Res
 	f.vote = sizeVote{agree: 1 << t.link, believed: resp.Secure}
 	f.witnesses = witnesses{first: t.link, since: b.e.now()}
 	b.e.tellEncoding(f.job, resp)
-	b.e.cfg.Bus.Publish(event.ObjectKnown{
-		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
-		HTTP: resp.Proto, Ranges: ranges,
-	})
+	b.e.publishKnown(f.job.ID, resp, 0, ranges)
 	b.sized(reqs, f, resp.Object.Size)
 }
 
-// review ends a file of which no request is left, or goes on with it.
+// review has a file verified, committed or closed when no request of it is left.
 func (b *batch) review(reqs context.Context, f *file) {
 	if f.requests > 0 || f.saving || f.closing {
 		return
@@ -178,16 +169,16 @@ func (b *batch) review(reqs context.Context, f *file) {
 		b.removePieces(f)
 		b.fruitful()
 		f.state = finishing
-		b.finalizer.finish(reqs, f)
+		b.finish(reqs, f)
 	case failed, solo:
-		b.finalizer.close(reqs, f)
-	case finishing: // it was there already
-		b.finalizer.finish(reqs, f)
+		b.close(reqs, f)
+	case finishing: // an earlier run has left all of it
+		b.finish(reqs, f)
 	case deferred:
 	}
 }
 
-// report tells what came of a file, which is forgotten.
+// report tells what came of a file, and forgets it.
 func (b *batch) report(f *file, res Result, err error) {
 	b.publishStarted(f)
 	last := len(b.files) - 1

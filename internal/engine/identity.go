@@ -28,9 +28,9 @@ func claimOf(o *fetch.Object) identity.Claim {
 	}
 }
 
-// adopt makes resp's object the one that all others must agree with, unless what
-// is there already is of another. Of what an earlier run has left its bytes have to tell
-// where no strong validator does.
+// adopt makes the object of the first response the one that all others must agree with, unless what an
+// earlier run has left is of another. Where no strong validator shows that this is of the same object,
+// its bytes will have to.
 func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) bool {
 	c := claimOf(&resp.Object)
 	verdict, what := d.known.Judge(c)
@@ -41,7 +41,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	switch {
 	case len(d.earlier.have) == 0 || verdict == identity.Proven:
 		d.known.Learn(c)
-	default: // the rest when its bytes have been compared
+	default: // its validators are learnt when its bytes have been compared
 		d.known.Sized(c.Size)
 		if !ranges { // all is there, and nothing of this answer will be
 			d.proof.earlierUnproven = false
@@ -71,11 +71,11 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		d.outvote() // what ends has no bytes behind its end
 		return false
 	}
-	d.publishKnown(resp, c.Size, ranges)
+	d.e.publishKnown(d.job.ID, resp, d.earlier.resumed, ranges)
 	return true
 }
 
-// misfit is why a first response cannot say what the object is; nil: it can.
+// misfit is why a first response is not adopted; nil: it is.
 func (d *download) misfit(resp *fetch.Response, ranges bool, verdict identity.Verdict, what string) error {
 	have, size := d.earlier.have, resp.Object.Size
 	if err := d.job.refuses(resp); err != nil {
@@ -96,8 +96,8 @@ func (d *download) misfit(resp *fetch.Response, ranges bool, verdict identity.Ve
 	return nil
 }
 
-// hearEarlier takes what links have said of the size before the object was known, and says whether
-// the download goes on.
+// hearEarlier takes what links have told of the size before the object was known, and says whether this
+// attempt goes on.
 func (d *download) hearEarlier(reqs context.Context, t *transfer) bool {
 	for _, m := range d.doubts.responses { // they may be withdrawn before they are settled
 		if m.t != t && d.tellsSize(m.resp) && !d.hearSize(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
@@ -112,29 +112,28 @@ func (d *download) hearEarlier(reqs context.Context, t *transfer) bool {
 	return true
 }
 
-// reachedElsewhere says whether another link that is left has brought some of what the batch had
+// reachedElsewhere says whether a link other than id has brought some of the bytes that the batch had
 // received of the file.
 func (d *download) reachedElsewhere(id scheduler.LinkID) bool {
 	return d.others(id, (*linkState).left)&d.job.reachedBy != 0
 }
 
-// allResumed says whether every byte of an object of a size is there already, and none is
-// asked for again: then no matter what its server can do.
+// allResumed says whether every byte of an object of a size is there already, and none is asked for
+// again: then it does not matter whether the server serves ranges.
 func (d *download) allResumed(size int64) bool {
 	return len(d.earlier.have) > 0 && d.earlier.resumed == size
 }
 
-// publishKnown tells observers what the object is.
-func (d *download) publishKnown(resp *fetch.Response, size int64, ranges bool) {
-	d.e.cfg.Bus.Publish(event.ObjectKnown{
-		At: d.e.now(), File: d.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: size,
-		Resumed: d.earlier.resumed, HTTP: resp.Proto, Ranges: ranges,
+// publishKnown tells observers what an object is, of which some bytes need not be fetched.
+func (e *Engine) publishKnown(file event.FileID, resp *fetch.Response, resumed int64, ranges bool) {
+	e.cfg.Bus.Publish(event.ObjectKnown{
+		At: e.now(), File: file, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
+		Resumed: resumed, HTTP: resp.Proto, Ranges: ranges,
 	})
 }
 
-// tellEncoding tells of the object's encoding, if it has one that no name tells of,
-// for nothing decodes it. Each is told of once, and no more of them than there are in
-// earnest.
+// tellEncoding tells the user of the object's encoding, if no name does: it is saved as it is. Each
+// encoding is told of once, and at most so many of them.
 func (e *Engine) tellEncoding(job *Job, resp *fetch.Response) {
 	const most = 8
 	encoding := resp.Object.Encoding
@@ -145,8 +144,7 @@ func (e *Engine) tellEncoding(job *Job, resp *fetch.Response) {
 	e.notice(true, "the server sends it encoded as %s: saved as it is", encoding)
 }
 
-// encodedUnasked says whether a response is of an object that is encoded, though no name
-// tells of that: its server may have it so, or somebody on the way has made it so.
+// encodedUnasked says whether a response is encoded though no name says so: by its server, or on the way.
 func encodedUnasked(job *Job, resp *fetch.Response) bool {
 	if resp.Object.Encoding == "" {
 		return false
@@ -155,20 +153,20 @@ func encodedUnasked(job *Job, resp *fetch.Response) bool {
 	return !slices.ContainsFunc(names, resp.Object.Evident)
 }
 
-// startOver ends this attempt, because what is there is of no use.
+// startOver ends this attempt because what is there is of no use.
 func (d *download) startOver(why string) { d.fail(d.startingOver(why)) }
 
-// startingOver tells why what is there is of no use.
+// startingOver tells the user why what is there is of no use.
 func (d *download) startingOver(why string) error {
 	d.e.notice(true, "%s: starting over", why)
 	return errStartOver
 }
 
-// otherObject handles an answer of another object than the first one's. The links may
-// have reached different servers of one site, so this one is sent to the first one's
-// address, once; if it still differs it is left out. On the first one's own link, if there is
-// no other, the object has changed: bytes of two objects are never mixed. What an earlier run has left is
-// of another object if all links say so.
+// otherObject handles an answer of another object than the first response's. The links may have reached
+// different servers of one site, so this link is sent to the address of the first response, once; if it
+// still differs, it is given up. On the link of the first response the object has changed, unless another
+// link may still have it: bytes of two objects are never mixed. What an earlier run has left is of
+// another object if all links say so.
 func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	r := d.e.routes[t.link]
 	switch {
@@ -192,7 +190,8 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	}
 }
 
-// mayUseAnother says whether the object may be had over another link, in ranges or as one stream.
+// mayUseAnother says whether the object may be had over a link other than id, in ranges or as a single
+// stream.
 func (d *download) mayUseAnother(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool {
 		return l.there && !l.quota.exhausted && (!l.lost || aboutRanges(l.err))

@@ -14,7 +14,6 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
-	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // Job is one object to download.
@@ -160,19 +159,12 @@ func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, er
 
 // finish checks what can be read again, and gives it its name.
 func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.CommitOptions) (string, error) {
-	if job.Checksum == nil || to.stream() != nil {
-		return to.Commit(ctx, object)
+	if job.Checksum != nil && to.stream() == nil {
+		if err := job.Checksum.check(ctx, to, object.Size, object.Size > 0); err != nil {
+			return "", err
+		}
 	}
-	switch err := job.Checksum.verify(ctx, to, object.Size); {
-	case err == nil:
-		return to.Commit(ctx, object)
-	case errors.Is(err, ErrChecksum):
-		return "", rejected(err, to.Reject())
-	case object.Size > 0: // interrupted: nothing need be fetched again
-		return "", firstError(err, to.Suspend([]scheduler.Range{{End: object.Size}}))
-	default:
-		return "", err
-	}
+	return to.Commit(ctx, object)
 }
 
 // fill gets every byte of the job's object into its sink and returns what is known
@@ -181,9 +173,9 @@ func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.Com
 func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptions, error) {
 	defer e.unpin()
 	var before *download
-	disputed := false
+	disputed, recheck := false, false
 	for {
-		d, err := newDownload(e, job, to, before)
+		d, err := newDownload(e, job, to, before, recheck)
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
@@ -192,7 +184,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		before, disputed = nil, disputed || !errors.Is(err, errRecheckLast)
 		switch {
 		case errors.Is(err, errRecheckLast):
-			to = newLastByteSink(to.(fileSink), d.earlier.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
+			recheck = true
 			continue
 		case errors.Is(err, errAgain):
 			d.discard(false, d.keeps())
@@ -213,7 +205,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 
 // giveBack leaves what another tool has left as it was.
 func (e *Engine) giveBack(to sink) {
-	f, ok := to.(interface{ GiveBack() error })
+	f, ok := to.(fileSink)
 	if !ok {
 		return
 	}

@@ -17,13 +17,17 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// parkTime is how long a doubtful response waits for the other links' first: a
-// portal in front of one link is no reason to do without the others, or to take
-// its page for the object.
+// A response passes three questions before a byte of it is kept. respond: is it doubtful, as a portal's
+// page is? Then it waits until other links have answered (settleDoubts). adopt or fits: is it of the
+// object that is known, or, if it is the first, what is the object? enterProof: what shows that, a
+// validator or its bytes?
+
+// parkTime is how long a doubtful response waits for the first responses of other links: a portal may be
+// in front of one link, whose page is not the object.
 const parkTime = 3 * scheduler.Second
 
-// pageTime is the same for a page where the URL promises another kind of file: hardly
-// anything but a portal answers so, and its page is not wanted however late one gets it.
+// pageTime is the same for a page where the URL promises another kind of file: hardly anything but a
+// portal answers so.
 const pageTime = 30 * scheduler.Second
 
 // respond implements work.
@@ -37,8 +41,8 @@ func (d *download) respond(reqs context.Context, m message) {
 	d.reply(reqs, m)
 }
 
-// reply answers a response, unless the object is to be read from it as one stream: then it is
-// answered when no other one is being written any more.
+// reply answers a response, unless the object is to be read from it as a single stream: then
+// beginSingleStream does, when no other response is being written any more.
 func (d *download) reply(reqs context.Context, m message) {
 	take := d.judge(reqs, m)
 	if d.single.first == nil || d.single.first.t != m.t {
@@ -46,11 +50,10 @@ func (d *download) reply(reqs context.Context, m message) {
 	}
 }
 
-// doubtful says whether a first response must wait until it is known what other
-// links' servers say: it holds the whole object where a range was asked for, or
-// belongs to another object than what is on disk, or is encoded, as one link's proxy may
-// have it, or is smaller than what was asked for at first, as portals' pages are, while
-// anybody may have sent it and no other link's server speaks of such an object.
+// doubtful says whether a first response has to wait for what other links' servers say. It is the whole
+// object where a range was asked for, or of another object than what is on disk, or encoded, as a proxy
+// of one link may do; or, in clear, its link's server has told that the object ends before the first
+// range, as portals' pages do, and no other link's server has told the same size.
 func (d *download) doubtful(m message) bool {
 	if d.identified {
 		return false
@@ -60,7 +63,7 @@ func (d *download) doubtful(m message) bool {
 		d.links[m.t.link].claim.size > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
-// confirmed says whether another link's server has told the size of the object, too.
+// confirmed says whether another link's server has told the same size as a response.
 func (d *download) confirmed(m message) bool {
 	return d.others(m.t.link, func(l *linkState) bool {
 		return !l.lost && l.claim.size > 0 && l.claim.size == m.resp.Object.Size
@@ -99,7 +102,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	first := !d.identified
 	verdict, what := d.known.Judge(c)
 	switch {
-	case first && resp.Object.Size < 0: // pieces of an object whose size nobody tells cannot be laid out
+	case first && resp.Object.Size < 0: // an object of unknown size cannot be divided into ranges
 		d.goSingleStream(t.link, nil)
 		return false
 	case first && !d.adopt(reqs, t, resp, !resp.Whole), !first && !d.fits(reqs, m, verdict, what):
@@ -119,21 +122,18 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if first {
 		d.sized(reqs, resp.Object.Size)
 	}
-	d.markUsed(t.link)
-	d.gather(t)
-	d.tellShort(reqs, t)
-	return !t.released // it is where the object ends before its range
+	return d.take(reqs, t)
 }
 
-// fits says whether a later response is one of the first one's object, as far as what it says of
-// that has a verdict, and what differs.
+// fits says whether a response after the first one is of the same object and in ranges, where verdict
+// and what (which validator differs) are how it compares with what is known.
 func (d *download) fits(reqs context.Context, m message, verdict identity.Verdict, what string) bool {
 	t, resp := m.t, m.resp
 	switch {
 	case resp.Whole && d.stoppedServingRanges(t.link) && verdict != identity.Differs:
 		d.goSingleStream(t.link, &m)
 	case resp.Whole && d.links[t.link].use.taken:
-		t.refusal = noRanges() // it knew them before: one server of several, perhaps
+		t.refusal = noRanges() // it served them before: it may be one server of several
 	case resp.Whole:
 		d.lose(reqs, t.link, noRanges())
 	case verdict == identity.Differs && d.questioned(t.link):
@@ -141,7 +141,7 @@ func (d *download) fits(reqs context.Context, m message, verdict identity.Verdic
 		d.goSingleStream(t.link, nil)
 	case verdict == identity.Differs:
 		d.otherObject(reqs, t, what+" differs")
-	case !t.probe && resp.End < min(t.off+t.overlap, t.end.Load()): // too few at once to compare them
+	case !t.probe && resp.End < min(t.off+t.overlap, t.end.Load()): // it serves too few bytes at once to compare them
 		d.goSingleStream(t.link, nil)
 	default:
 		if verdict == identity.Proven {
@@ -152,9 +152,9 @@ func (d *download) fits(reqs context.Context, m message, verdict identity.Verdic
 	return false
 }
 
-// stoppedServingRanges notes that a server has sent the whole object where it had served ranges
-// before, and says whether it is read as one stream from now on: when that comes again, and
-// no other link's server is known to do better, which does not fail again and again.
+// stoppedServingRanges notes that a link's server has sent the whole object for a range, and says whether
+// the object is read as a single stream from now on: it has done so twice in a row, and no other link
+// works that serves ranges.
 func (d *download) stoppedServingRanges(id scheduler.LinkID) bool {
 	d.links[id].responses.wholes++
 	better := d.others(id, func(l *linkState) bool {
@@ -163,18 +163,18 @@ func (d *download) stoppedServingRanges(id scheduler.LinkID) bool {
 	return better == 0 && d.links[id].responses.wholes > 1
 }
 
-// failingFrom is how many failures in a row make a link one from which nothing more is expected than
-// from another. Chosen by hand: an accident, and the same again.
+// failingFrom is after how many failures in a row a link is no longer counted as one that works. Chosen
+// by hand: an accident, and the same again.
 const failingFrom = 3
 
-// madePerRequest says whether the object seems to be made anew for each request: the second answer
-// over the first one's link is of another object, and nothing that is there would be lost.
+// madePerRequest says whether the server seems to make the object anew for each request: the second
+// response over the first one's link is of another object. It is believed where nothing would be lost.
 func (d *download) madePerRequest(t *transfer) bool {
 	return t.link == d.first.link && !t.probe && !d.first.followed && len(d.earlier.have) == 0 && d.e.routes[t.link].current(t.client)
 }
 
-// sized tells the scheduler the object's size, and lets the links that guessed
-// beyond it go on.
+// sized tells the scheduler the object's size, and resumes the links that had asked for bytes beyond
+// the end.
 func (d *download) sized(reqs context.Context, size int64) {
 	for id := range d.links {
 		if l := &d.links[id]; l.claim.awaited && !l.lost {
@@ -185,6 +185,14 @@ func (d *download) sized(reqs context.Context, size int64) {
 	d.step(reqs, scheduler.Input{Kind: scheduler.Sized, Bytes: size})
 }
 
+// take begins to use the bytes of a response. false: the object ends before them.
+func (o *owner) take(reqs context.Context, t *transfer) bool {
+	o.markUsed(t.link)
+	o.gather(t)
+	o.tellShort(reqs, t)
+	return !t.released
+}
+
 // markUsed notes that a link's bytes are taken.
 func (o *owner) markUsed(id scheduler.LinkID) {
 	if !o.links[id].use.taken {
@@ -193,18 +201,18 @@ func (o *owner) markUsed(id scheduler.LinkID) {
 	}
 }
 
-// noRanges is why a link is left out whose server sends the whole object while
-// the others' servers know ranges.
+// noRanges is why a link is given up whose server sends the whole object while those of other links
+// serve ranges.
 func noRanges() error { return &fetch.Error{Class: fetch.Protocol, Err: errNoRanges} }
 
-// aPage is why a link is left out that seems to have a portal in front of it.
+// aPage is why a link is given up that seems to have a portal in front of it.
 func aPage() error {
 	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link there is a page instead of the file")}
 }
 
 var errNoRanges = errors.New("over this link the server ignores ranges")
 
-// oddity is why a link is left out whose server alone answers so; nil: nothing is odd.
+// oddity is why a link is given up if its server is the only one that answers so; nil: nothing is odd.
 func (d *download) oddity(resp *fetch.Response) error {
 	switch {
 	case resp.Whole:
@@ -217,16 +225,15 @@ func (d *download) oddity(resp *fetch.Response) error {
 	return nil
 }
 
-// tellsSize says whether a response can be believed to tell the object's size: not a portal's
-// page, and not what something on the way has encoded.
+// tellsSize says whether a response may tell the object's size: it is no portal's page, and was not
+// encoded on the way.
 func (d *download) tellsSize(resp *fetch.Response) bool {
 	return !encodedUnasked(d.job, resp) && (!resp.Whole || !resp.Page)
 }
 
-// settleDoubts decides on doubtful responses: when another link's was beyond
-// doubt, they are held against that one; when one is doubtful no longer, it is
-// believed; when every link has answered or has had its time, they are believed, ranges
-// rather than whole objects.
+// settleDoubts decides on doubtful responses. When the object is known from another response, they are
+// judged by that. When one is no longer doubtful, it is taken. When every link has answered or has had
+// its time, the best of them is taken.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.tellDoubted(reqs)
 	d.dropDoubts(reqs)
@@ -269,7 +276,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 }
 
-// dropRefuted leaves out the links whose responses are known not to be of the object.
+// dropRefuted gives up the links whose responses are known not to be the object.
 func (d *download) dropRefuted(reqs context.Context) {
 	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
 		if !d.refuted(m) {
@@ -288,9 +295,9 @@ func (d *download) dropRefuted(reqs context.Context) {
 	})
 }
 
-// withdrawBlocking withdraws doubtful answers that keep the server from answering over another link: it
-// seems to serve a few connections at a time. It serves many files, so it will answer again. What
-// they said of the object is kept, and each link gives way once.
+// withdrawBlocking withdraws doubtful responses, for a file of a batch, that seem to keep the server from
+// answering over another link, because it serves few connections at a time. What they told of the object
+// is kept, and of each link one is withdrawn.
 func (d *download) withdrawBlocking() {
 	if !d.e.ofBatch {
 		return
@@ -306,23 +313,20 @@ func (d *download) withdrawBlocking() {
 	})
 }
 
-// seconded says whether a doubtful answer with the whole object agrees with one over another link
-// that has given way, or would have to give way where links have agreed about another object.
+// seconded says whether a doubtful response with the whole object agrees with one over another link that
+// was withdrawn, or would have to be withdrawn though its link is trusted at this server.
 func (d *download) seconded(m message) bool {
 	if len(d.earlier.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
 		return false
 	}
-	for id := range d.links {
-		l := &d.links[id]
-		if v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs {
-			return true
-		}
-	}
-	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link)
+	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link) || d.others(m.t.link, func(l *linkState) bool {
+		v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object))
+		return !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs
+	}) != 0
 }
 
-// dropDoubts answers the doubtful responses that were withdrawn: what they say of the object is
-// heard, if it is known.
+// dropDoubts answers the doubtful responses whose requests were withdrawn. What they tell of the size
+// counts, if the object is known.
 func (d *download) dropDoubts(reqs context.Context) {
 	dropped := d.doubts.responses
 	d.doubts.responses = slices.DeleteFunc(slices.Clone(d.doubts.responses), func(m message) bool { return m.t.released })
@@ -333,8 +337,8 @@ func (d *download) dropDoubts(reqs context.Context) {
 	}
 }
 
-// tellDoubted tells the scheduler that links whose responses are doubted are not silent, but
-// not where a link rests: nothing else would wake it.
+// tellDoubted tells the scheduler that links with doubtful responses are not silent. Where a link rests
+// it is not told: only their silence would wake that link.
 func (d *download) tellDoubted(reqs context.Context) {
 	for _, m := range d.doubts.responses {
 		if !m.t.released && !m.t.probe && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.use.resting }) {
@@ -343,7 +347,7 @@ func (d *download) tellDoubted(reqs context.Context) {
 	}
 }
 
-// believe takes one of the doubtful responses for the object.
+// believe takes one of the doubtful responses.
 func (d *download) believe(reqs context.Context, i int) {
 	m := d.doubts.responses[i]
 	if m.resp.Whole && !d.allResumed(m.resp.Object.Size) {
@@ -354,8 +358,8 @@ func (d *download) believe(reqs context.Context, i int) {
 	d.reply(reqs, m)
 }
 
-// isBetter says whether a doubtful response should rather be believed than another one: one
-// whose link may carry all of it, at a higher rate, and can.
+// isBetter says whether a doubtful response should be taken rather than another one: one with a range;
+// no unexpected page; the larger one; one whose link may carry all of it, at a higher rate.
 func (d *download) isBetter(m, than message) bool {
 	switch {
 	case !than.resp.Whole || !m.resp.Whole:
@@ -373,8 +377,8 @@ func (d *download) isBetter(m, than message) bool {
 	return cmp.Or(cmp.Compare(most(a), most(b)), cmp.Compare(a.terms.Bandwidth, b.terms.Bandwidth)) > 0
 }
 
-// atLeast is how many bytes an answer with the whole object has at least, so that one without
-// a length is taken not to be empty.
+// atLeast is how many bytes a response with the whole object has at least: one without a length is not
+// taken to be empty.
 func atLeast(m message) int64 {
 	if size := m.resp.Object.Size; size >= 0 {
 		return size
@@ -387,8 +391,8 @@ func (d *download) unexpectedPage(m message) bool {
 	return m.resp.Whole && m.resp.Page && !mayBePage(d.job.URL.Path)
 }
 
-// mayBePage says whether a path could be that of a page: its last element has none of
-// the endings that say what is in a file, or one of those that pages have.
+// mayBePage says whether a path could be that of a page: its last element has no ending that tells the
+// kind of a file, or one that pages have.
 func mayBePage(p string) bool {
 	switch ext := strings.ToLower(path.Ext(p)); ext {
 	case ".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx", ".jsp", ".cgi", ".pl":
@@ -398,36 +402,35 @@ func mayBePage(p string) bool {
 	}
 }
 
-// refuted says whether a doubtful response is known not to be the object: it is the
-// whole, or encoded, and over another link the server has told another size when it was
-// asked for what lies beyond. A whole object of that size it may well be.
+// refuted says whether a doubtful response is known not to be the object: it is odd, and another size was
+// told by a server that was asked for bytes beyond the end.
 func (d *download) refuted(m message) bool {
 	if d.oddity(m.resp) == nil {
 		return false
 	}
 	size := m.resp.Object.Size
-	if size < 0 { // its own server may tell the size of one answer and not of the next
+	if size < 0 { // its own server may tell the size in one response and not in the next
 		size = cmp.Or(d.links[m.t.link].claim.size, -1)
 	}
-	for i := range d.links {
-		l := &d.links[i]
-		other := scheduler.LinkID(i) != m.t.link
-		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.unexpectedPage(m) {
-			return true // before, its server has told the size of the file
-		}
-		if l.claim.size > 0 && !l.lost && l.claim.size != size && (size >= 0 || other) {
+	return d.others(scheduler.NoLink, func(l *linkState) bool {
+		other := l.id != m.t.link
+		switch {
+		case l.lost:
+			return false
+		case other && d.job.disagree.has(l.id) && d.unexpectedPage(m): // before, its server has told the size of the file
+			return true
+		case l.claim.size <= 0:
+			return false
+		case l.claim.size != size && (size >= 0 || other):
 			return true
 		}
-		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.earlier.have) > 0 && !d.allResumed(size) {
-			return true // its server has ranges, which what is there needs
-		}
-	}
-	return false
+		return other && m.resp.Whole && len(d.earlier.have) > 0 && !d.allResumed(size) // its server has ranges, which what is there needs
+	}) != 0
 }
 
-// waiting says whether a link may still answer that speaks against the doubts. One that is
-// not asked, or not likely to answer, is waited for only where much is at stake: what is
-// there already, or that a portal's page is taken for the object.
+// waiting says whether doubtful responses still wait for a link that has not answered. One that was not
+// asked, or is not likely to answer, is waited for only where much is at stake: bytes that are there
+// already would be lost, or a portal's page would be taken for the object.
 func (d *download) waiting(now scheduler.Time) bool {
 	most, grave := parkTime, len(d.earlier.have) > 0
 	if len(d.doubts.responses) > 0 && !slices.ContainsFunc(d.doubts.responses, func(m message) bool { return !d.unexpectedPage(m) }) {
@@ -436,11 +439,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 	if now-d.doubts.since >= most {
 		return false
 	}
-	for i := range d.links {
-		l := &d.links[i]
-		if l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now)) {
-			return true
-		}
-	}
-	return false
+	return d.others(scheduler.NoLink, func(l *linkState) bool {
+		return l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now))
+	}) != 0
 }

@@ -1,14 +1,15 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
-	"io"
 
 	"github.com/mlget/mlget/internal/engine/accept"
-	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
+
+// Where nothing else tells whether the object ends where the file does, is still the same, or what
+// its server calls it, the last byte of the file is asked for again. It is compared and not
+// written: no bytes of two objects meet, and what another tool has left stays as it is.
 
 var (
 	// errRecheckLast says that a server has nothing behind the bytes that are there, and does not
@@ -18,64 +19,27 @@ var (
 	errLastDiffers = errors.New("its last byte differs")
 )
 
-// canRecheckLast says whether its last byte can be asked for again, and has not been.
+// canRecheckLast says whether the last byte can be asked for again, and has not been.
 func (d *download) canRecheckLast() bool {
-	_, ok := d.to.(fileSink)
-	return ok
+	return d.to.stream() == nil && d.earlier.last.Empty()
+}
+
+// recheckLast has the last byte of done asked for again, and returns done without it.
+func (d *download) recheckLast(done []scheduler.Range) []scheduler.Range {
+	end := done[len(done)-1].End
+	d.earlier.last = scheduler.Range{Off: end - 1, End: end}
+	return accept.Without(done, d.earlier.last)
+}
+
+// place is where the bytes of a request go.
+func (d *download) place() sink {
+	if d.earlier.last.Empty() {
+		return d.to
+	}
+	return comparingSink{sink: d.to, kept: []scheduler.Range{d.earlier.last}, differs: errLastDiffers}
 }
 
 // isWhole says whether done is all of an object of size bytes.
 func isWhole(done []scheduler.Range, size int64) bool {
 	return len(done) == 1 && done[0] == scheduler.Range{End: size}
-}
-
-// withoutLastByte is done without its last byte.
-func withoutLastByte(done []scheduler.Range) []scheduler.Range {
-	end := done[len(done)-1].End
-	return accept.Without(done, scheduler.Range{Off: end - 1, End: end})
-}
-
-// lastByteSink is a file whose last byte is asked for again, as nothing else tells whether the
-// object ends there, is still the same, or what its server calls it. The byte is compared and
-// not written: no bytes of two objects meet, and what another tool has left stays as it is.
-type lastByteSink struct {
-	sink
-	file fileSink
-	end  int64 // of what was there
-}
-
-func newLastByteSink(f fileSink, done []scheduler.Range) *lastByteSink {
-	return &lastByteSink{sink: f, file: f, end: done[len(done)-1].End}
-}
-
-func (l *lastByteSink) Resume() (identity.Identity, []scheduler.Range, bool) {
-	id, done, ok := l.file.Resume()
-	if !ok {
-		return id, nil, false
-	}
-	done = withoutLastByte(done)
-	return id, done, len(done) > 0
-}
-
-func (l *lastByteSink) Restart() error {
-	l.end = 0
-	return l.file.Restart()
-}
-
-func (l *lastByteSink) GiveBack() error { return l.file.GiveBack() }
-
-func (l *lastByteSink) WriteAt(p []byte, off int64) (int, error) {
-	known := max(0, min(int64(len(p)), l.end-off))
-	there := make([]byte, known)
-	if _, err := l.file.ReadAt(there, off); err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	if !bytes.Equal(there, p[:known]) {
-		return 0, errLastDiffers
-	}
-	if known == int64(len(p)) {
-		return len(p), nil
-	}
-	n, err := l.file.WriteAt(p[known:], off+known)
-	return int(known) + n, err
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"net/url"
+	"slices"
 
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -9,10 +11,11 @@ import (
 
 // linkState is what an owner knows of a link.
 type linkState struct {
-	there bool     // false: it has not joined the run, or had been given up before this download
+	id    scheduler.LinkID
+	there bool     // it has joined the run, and was not given up before this download
 	lost  bool     // it is not used any more, because of err
 	err   error    // nil: it is not lost
-	url   *url.URL // what to ask for, where that is not the job's; of a download only
+	url   *url.URL // what to ask for instead of the job's URL; nil: that. Of a download only
 
 	use       linkUse
 	quota     linkQuota
@@ -41,64 +44,64 @@ type linkQuota struct {
 	spent     int64 // of cap, as the scheduler knows it
 }
 
-// responses is whether a link's server answers, and with what.
+// responses is what is known of how a link's server answers.
 type responses struct {
 	asked     bool           // a request was made
 	answered  bool           // a response has come
-	declined  bool           // so has an answer that there is none now: the server is too busy, or forbids it
-	unlikely  bool           // none is likely to come
-	notBefore scheduler.Time // until then the server does not want to be asked
-	wholes    int            // answers in a row that brought the whole object where a range was asked for
+	declined  bool           // an answer has come that the server is too busy, or forbids the object
+	unlikely  bool           // no response is to be expected
+	notBefore scheduler.Time // the server has asked for no request before then
+	wholes    int            // responses in a row with the whole object where a range was asked for
 }
 
 // sizeClaim is what a link's server has said of the object's size; of a download only.
 type sizeClaim struct {
-	heard        bool           // it has told a size, whichever
-	larger       bool           // it has told a larger one than another link
-	size         int64          // bytes, by a 416 or by an answer that was not taken; 0: it told none
-	withdrawn    identity.Known // what an answer told that has given way to other links
-	awaited      bool           // the link waits for the size, having asked for bytes beyond it
-	questions    int            // that were not answered
+	heard        bool           // it has told a size
+	larger       bool           // it has told a larger size than another link's server
+	size         int64          // bytes, as told by a 416 or by a response that was not taken; 0: none was told
+	withdrawn    identity.Known // what a response told that was withdrawn in favour of other links
+	awaited      bool           // the link has asked for bytes beyond the end, and waits until the size is known
+	questions    int            // that were not answered; see question.go
 	nextQuestion scheduler.Time // when another one may be asked
 }
 
 // linkFaults are the failures that count against a link.
 type linkFaults struct {
-	inRow        int            // without worthwhile bytes between them
-	gained       int64          // bytes since the last of them
-	countedAt    scheduler.Time // when the last of them was counted
-	serverFailed bool           // the last of them was its server's, before a file's first byte
+	inRow        int            // failures without worthwhile bytes between them
+	gained       int64          // bytes since the last failure
+	countedAt    scheduler.Time // when the last failure was counted
+	serverFailed bool           // the last failure was its server's, before a file's first byte
 	retryAt      scheduler.Time // when a single stream may be asked for again
-	dropped      bool           // one of them was a connection that ended, which may be how its server refuses ranges
+	dropped      bool           // a connection ended, which may be how its server refuses ranges
 	fruitless    int            // requests in a row that brought next to nothing
-	forbidden    forbidden      // of a file, while its server was asked for others
-	withdrewAt   scheduler.Time // when a request was last withdrawn that had not been answered; 0: none was
+	forbidden    forbidden      // answers that forbid a file while its server was asked for others
+	withdrewAt   scheduler.Time // when an unanswered request was last withdrawn; 0: never
 }
 
 // linkConns is what is known of a link's connections: bit s of a set is stream s.
 type linkConns struct {
-	busy       uint64 // with requests in flight; of a batch, when last looked
-	opened     uint64 // connected before there was a request, and without one since
+	busy       uint64 // that had requests in flight when last looked; of a batch only
+	opened     uint64 // that were connected early and have had no request since
 	openedAt   scheduler.Time
-	delivered  uint64                               // that have brought something
-	excused    uint64                               // of which a failure was put down to there being too many
+	delivered  uint64                               // that have brought bytes
+	excused    uint64                               // of which a failure was put down to too many connections
 	lastByte   [scheduler.MaxStreams]scheduler.Time // when each brought its last byte
-	windows    [scheduler.MaxStreams]int64          // bytes that each may have on the way, when last looked; 0: not known
+	windows    [scheduler.MaxStreams]int64          // receive window in bytes, when last looked; 0: not known
 	asked      [scheduler.MaxStreams]scheduler.Time // when each was last asked for signs of loss
-	dataRTT    scheduler.Time                       // a round trip of the data that comes, the mean of the connections
+	dataRTT    scheduler.Time                       // round trip of the data, queues included: the mean of the connections
 	handshakes int64                                // that the scheduler knows of
 }
 
 // traffic is what has come over a link.
 type traffic struct {
 	received  int64 // bytes, of requests that have ended
-	wasted    int64 // of these
-	inherited int64 // of these, what counted when this attempt began
+	wasted    int64 // of received: those of no use
+	inherited int64 // useful bytes received before this attempt began
 	reordered int64 // packets that came out of order
 	lastByte  scheduler.Time
 }
 
-// seen is how often a Link had come and returned when last asked.
+// seen are a Link's counters of arrivals and returns when last looked at.
 type seen struct{ returns, arrivals int64 }
 
 // claims notes what a link's server says of the object's size, if it does (-1: it does not).
@@ -108,18 +111,18 @@ func (l *linkState) claims(size int64) {
 	}
 }
 
-// mayAnswer says whether the first answer over a link is to be expected.
+// mayAnswer says whether the first response over a link is still to be expected.
 func (l *linkState) mayAnswer() bool {
 	return l.mayStillTell() && !l.lost && !l.use.banned && !l.responses.answered
 }
 
-// mayStillTell says whether a link that has been asked is one that answers, if not with ranges. One
-// that is banned is slow, or has been silent for less than parkTime, perhaps.
+// mayStillTell says whether a link that has been asked may still tell something of the object, even if
+// its server serves no ranges. A banned link may: it is slow, or may have been silent for a short time.
 func (l *linkState) mayStillTell() bool {
 	return l.there && l.responses.asked && (!l.lost || aboutRanges(l.err)) && !l.use.resting && !l.quota.exhausted && !l.responses.unlikely
 }
 
-// postponed says whether a link's server has asked to be left alone for longer than others wait for it.
+// postponed says whether a link's server has asked for a pause that is longer than other links wait.
 func (l *linkState) postponed(now scheduler.Time) bool { return l.responses.notBefore >= now+parkTime }
 
 // left says whether a link has not been lost.
@@ -131,11 +134,29 @@ func (l *linkState) usable() bool { return l.left() && !l.quota.exhausted }
 // others are the links of which ok is true, but for one; NoLink: for none.
 func (o *owner) others(but scheduler.LinkID, ok func(*linkState) bool) (s linkSet) {
 	for i := range o.links {
-		if id := scheduler.LinkID(i); id != but && ok(&o.links[i]) {
-			s.add(id)
+		if l := &o.links[i]; l.id != but && ok(l) {
+			s.add(l.id)
 		}
 	}
 	return s
+}
+
+// nearest are the links of which ok is true, by their round trips, and those behind them that are
+// banned.
+func (o *owner) nearest(ok func(*linkState) bool) (ids []scheduler.LinkID) {
+	for i := range o.links {
+		if l := &o.links[i]; ok(l) {
+			ids = append(ids, l.id)
+		}
+	}
+	distance := func(id scheduler.LinkID) scheduler.Time {
+		if o.links[id].use.banned {
+			return scheduler.Never
+		}
+		return cmp.Or(o.core.RTT(id), scheduler.Never-1)
+	}
+	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int { return cmp.Compare(distance(a), distance(b)) })
+	return ids
 }
 
 // linkSet is a set of links, of which there are fewer than 64; bit i is link i.

@@ -4,19 +4,27 @@ import (
 	"context"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// Files of a batch that are downloaded by themselves share their servers with the others. One
-// that bounds its requests may forbid a file (403) while it serves others.
+// The files of a batch that are downloaded by themselves share servers and links with the others. A
+// server that bounds the number of requests may forbid a file (403) while it serves others, and bytes of
+// one download may stand before those of another on a link.
 
 // runLoad is what all downloads of a run ask for at the same time, by origin and link.
 type runLoad struct {
-	responses latest
-	bytes     latest // of bodies
-	mu        sync.Mutex
-	origins   map[originKey]*originLoad
+	over []lastOver // by link
+
+	mu      sync.Mutex
+	origins map[originKey]*originLoad
+}
+
+// lastOver is when something came last over a link, as scheduler.Time; 0: it never did.
+type lastOver struct {
+	response atomic.Int64
+	byte     atomic.Int64 // of a body
 }
 
 type originKey struct {
@@ -26,47 +34,24 @@ type originKey struct {
 
 type originLoad struct {
 	requests int  // in flight
-	served   int  // requests that were answered, and have ended
+	served   int  // requests that were answered and have ended
 	ended    int  // requests that have ended
-	forbids  bool // it has forbidden a file again and again: that is no bound
+	forbids  bool // it has forbidden a file again and again: it does not bound requests, but forbids files
 }
 
-func newRunLoad() *runLoad {
-	return &runLoad{origins: map[originKey]*originLoad{}}
+func newRunLoad(links int) *runLoad {
+	return &runLoad{over: make([]lastOver, links), origins: map[originKey]*originLoad{}}
 }
 
-// latest is when something has come last over each link. Its zero value is ready.
-type latest struct {
-	mu sync.Mutex
-	at map[scheduler.LinkID]scheduler.Time
-}
-
-// note says that it has come over a link now.
-func (l *latest) note(link scheduler.LinkID, now scheduler.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.at == nil {
-		l.at = map[scheduler.LinkID]scheduler.Time{}
-	}
-	l.at[link] = now
-}
-
-// over is when it has come last over a link; 0: it has not.
-func (l *latest) over(link scheduler.LinkID) scheduler.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.at[link]
-}
-
-// tellShared tells the scheduler that a link is not silent over which bytes of other downloads come,
-// while its own requests get none: they stand behind these.
+// tellShared tells the scheduler of links over which bytes of other downloads come while its own
+// requests get none: these are not silent, but stand behind the others.
 func (o *owner) tellShared(reqs context.Context, now scheduler.Time) {
 	for _, t := range o.transfers {
 		own := o.links[t.link].traffic.lastByte
 		if t.released || t.probe || now-own < gatherPatience {
 			continue
 		}
-		if others := o.e.load.bytes.over(t.link); others > own && now-others < gatherPatience {
+		if others := scheduler.Time(o.e.load.over[t.link].byte.Load()); others > own && now-others < gatherPatience {
 			o.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.reported, Held: true})
 		}
 	}
@@ -81,8 +66,8 @@ func (c *runLoad) begin(u *url.URL, link scheduler.LinkID) (ended int) {
 	return o.ended
 }
 
-// end counts one that has ended; served says that it was answered, before how many had ended when
-// it began. It says whether another one has ended since, so that the server may have had too many.
+// end counts a request that has ended. served says that it was answered, before is what begin returned.
+// others says whether another request has ended since then, so that the server may have had too many.
 func (c *runLoad) end(u *url.URL, link scheduler.LinkID, served bool, before int) (others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +92,8 @@ func (c *runLoad) at(key originKey) *originLoad {
 	return c.origins[key]
 }
 
-// exceeds says whether an origin is asked over a link for more than so many things, of which it may
-// forbid some for that.
+// exceeds says whether an origin has more requests over a link than so many, and may forbid one for
+// that.
 func (c *runLoad) exceeds(u *url.URL, link scheduler.LinkID, requests int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,21 +101,21 @@ func (c *runLoad) exceeds(u *url.URL, link scheduler.LinkID, requests int) bool 
 	return o != nil && !o.forbids && o.requests > requests
 }
 
-// noteForbids notes that an origin has forbidden a file again and again.
+// noteForbids notes that an origin has forbidden a file again and again, whatever else it served.
 func (c *runLoad) noteForbids(u *url.URL, link scheduler.LinkID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at(originKey{origin(u), link}).forbids = true
 }
 
-// forbidden is how often a file was forbidden that may be so because of other requests.
+// forbidden counts the answers that forbid a file, perhaps because of other requests.
 type forbidden struct {
-	times  int // that count: as long as none of the others ends, it is the same refusal
-	all    int
-	served int // of the others, at the latest one that counts
+	times  int // those that count: while none of the other requests ends, it is the same refusal
+	all    int // all of them
+	served int // the server's answered requests when the latest that counts came
 }
 
-// countForbidden counts one more refusal, while there are other requests of the file's server, or not.
+// countForbidden counts one more; others says whether the server has other requests.
 func (c *runLoad) countForbidden(f *forbidden, u *url.URL, link scheduler.LinkID, others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

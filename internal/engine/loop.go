@@ -15,22 +15,28 @@ const (
 	idleWake = 250 * scheduler.Millisecond
 )
 
-// loop drives the scheduler until the object is complete, is to be read as a single
-// stream, or something is wrong.
+// loop drives the scheduler, or reads the object as a single stream, until the object is complete
+// or something is wrong.
 func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for d.err == nil && !d.finished() && !d.singleStream {
+	for d.err == nil && !d.finished() {
 		now := d.e.now()
-		timer.Reset(d.waker.set(now, d.nextWake(now), d.core.NextDue()))
+		look, due, moved := d.nextWake(now), d.core.NextDue(), d.to.stream().moved()
+		if d.singleStream {
+			if d.advanceSingleStream(reqs); d.err != nil {
+				return
+			}
+			look, due, moved = now+sampleEvery, now+sampleEvery, nil
+		}
+		timer.Reset(d.waker.set(now, look, due))
 		select {
 		case <-d.waker.bell:
 		case m := <-d.messages:
 			d.hear(reqs, m)
-		case err := <-d.checkpoint.done:
-			d.checkpoint.running = false
-			d.fail(err)
-		case <-d.to.stream().moved():
+		case done := <-d.background:
+			done()
+		case <-moved:
 			d.fail(d.to.stream().failed())
 			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
 		case <-timer.C:
@@ -44,7 +50,7 @@ func (d *download) loop(ctx, reqs context.Context) {
 
 // finished says whether every byte is there and known to be the object's.
 func (d *download) finished() bool {
-	return d.complete && d.proven() && d.sizeBelieved(d.e.now())
+	return d.complete && (d.singleStream || d.proven()) && d.sizeBelieved(d.e.now())
 }
 
 // nextWake is until when nothing but a message can be of interest.
@@ -52,41 +58,52 @@ func (o *owner) nextWake(now scheduler.Time) scheduler.Time {
 	return max(now, min(o.core.NextWake(), now+idleWake))
 }
 
-// lookAround reads the counters, lets the scheduler think, and sees to what
-// happens now and then.
+// lookAround reads the counters of the transfers, lets the scheduler decide, and does what is due.
 func (d *download) lookAround(reqs context.Context) {
 	if d.err != nil {
 		return
 	}
 	now := d.e.now()
-	d.update(reqs, now)
+	if d.singleStream {
+		d.updateSingleStream(reqs)
+	} else {
+		d.update(reqs, now)
+	}
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
 	d.cancelWithdrawn()
 	d.compareOverlaps(reqs, now)
-	if d.complete {
+	if d.complete || d.singleStream {
 		d.ask(reqs, now)
 	}
 	d.tellOverlap(reqs)
 	d.release()
-	d.sampleSometimes(now)
+	if now-d.sampled.at >= sampleEvery {
+		d.sample()
+	}
 	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.stream() == nil {
 		d.checkpoint.next = now + checkpointEvery
 		d.checkpoint.running = true
 		done := d.claimable()
-		go func() { d.checkpoint.done <- d.to.Checkpoint(done) }()
+		go func() {
+			err := d.to.Checkpoint(done)
+			d.background <- func() {
+				d.checkpoint.running = false
+				d.fail(err)
+			}
+		}()
 	}
 	if err := d.allLost(); err != nil && !d.trySingleStream() {
 		d.fail(err)
 	}
 }
 
-// oversleeping is how long nobody has to have looked for stalls to tell that this
-// process was not running: it was stopped, or the machine was suspended.
+// oversleeping is the time between two looks for stalls from which on the process is taken not to have
+// been running: it was stopped, or the machine was suspended.
 const oversleeping = scheduler.Second
 
-// slept is for how long the process was not running since it was last asked: nothing
-// could be received, and nobody's silence counts.
+// slept is for how long the process was not running since the last look: it could receive nothing, so
+// that silence does not count.
 func (o *owner) slept(now scheduler.Time) scheduler.Time {
 	gap := now - o.looks.stalls
 	if o.looks.stalls = now; gap < oversleeping {
@@ -95,9 +112,8 @@ func (o *owner) slept(now scheduler.Time) scheduler.Time {
 	return gap
 }
 
-// watchStalls gives up requests that are owed bytes and get none. What stands
-// behind another in its connection's queue is owed none yet, and the consumer of
-// a stream may take its time.
+// watchStalls gives up requests that get no byte though nothing else comes over their link. A request that
+// is queued behind another waits for that one, and the consumer of a stream may take its time.
 func (d *download) watchStalls(now scheduler.Time) {
 	limit := scheduler.Time(d.e.cfg.StallTimeout)
 	if limit <= 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// owner is what the goroutine that owns a scheduler knows of its links and of the
-// requests in flight, whether their bytes are of one object or of many.
+// owner is the state of the goroutine that owns a scheduler: its links and the requests in flight,
+// whether they are for one object or for many.
 type owner struct {
 	e    *Engine
 	file event.FileID // what the scheduler's steps are about
@@ -20,11 +20,14 @@ type owner struct {
 	links     []linkState
 	transfers []*transfer
 	messages  chan message
-	waker     *waker // over the bytes of transfers
+	waker     *waker // rung by transfers when bytes come
+	// background brings what the owner has to do after other goroutines have ended, such as those
+	// that write journals.
+	background chan func()
 
-	singleStream bool // one request brings all of it: the scheduler has no part in it
-	complete     bool
-	err          error // the first that ends it all
+	singleStream bool  // the object is read by one request, without the scheduler
+	complete     bool  // every byte has been received
+	err          error // the first that ends the download or the batch
 
 	looks  looks
 	useful usefulBytes
@@ -39,15 +42,15 @@ type driver struct {
 	probes  scheduler.ChunkID  // requests made so far of which the scheduler knows nothing
 }
 
-// looks is when things were last looked at that are looked at now and then.
+// looks is when the owner last did what it does now and then.
 type looks struct {
 	connections scheduler.Time
 	stalls      scheduler.Time // see slept
 	reading     []int          // how many connections of each link were being read; see gatherAll
 }
 
-// usefulBytes is how many bytes have come, and how many of these have made good for requests that
-// brought next to nothing.
+// usefulBytes is how many bytes have been received, and how many of them were set off against
+// requests that brought next to nothing (fruitless.go).
 type usefulBytes struct{ total, counted int64 }
 
 // powerRead is what the device had spent when the scheduler was last told its power.
@@ -59,13 +62,13 @@ type powerRead struct {
 // earlyConns are the connections that are made before there are requests for them.
 type earlyConns struct {
 	making   *sync.WaitGroup // their goroutines
-	disabled bool            // of many files requests go side by side over HTTP/2: none are made
+	disabled bool            // over HTTP/2 the requests for many files share connections: none are made early
 }
 
-// work is what the bytes are of: one object or a batch of them. The owner calls it,
-// from its goroutine.
+// work is what is downloaded: one object (download) or many (batch). Its methods are called from the
+// owner's goroutine.
 type work interface {
-	// aim says whose bytes a new transfer asks for, which begins at an address.
+	// address says what a new transfer asks for, which begins at an address of the scheduler.
 	address(t *transfer, at int64)
 	// respond answers the response in m, at once or later.
 	respond(reqs context.Context, m message)
@@ -73,20 +76,20 @@ type work interface {
 	diagnose(reqs context.Context, t *transfer, err error) diagnosis
 	// conclude does what follows from that, after it was published, and before the scheduler is told.
 	conclude(reqs context.Context, t *transfer, finished bool, end diagnosis)
-	// listens says whether the answer to a request that is withdrawn is still of interest.
+	// wantsAnswer says whether the answer to a request that is withdrawn is still of interest.
 	wantsAnswer(t *transfer) bool
-	// elsewhere says that a link's connections lead to another network now.
+	// linkMoved says that a link's connections lead to another network now.
 	linkMoved(id scheduler.LinkID)
 }
 
-// newOwner is what knows the links. The scheduler is still to come.
+// newOwner makes an owner that knows the links. schedule gives it a scheduler.
 func newOwner(e *Engine, file event.FileID) owner {
 	o := owner{
 		e: e, file: file,
 		links:    make([]linkState, len(e.links)),
 		messages: make(chan message, 4*len(e.links)),
-		waker:    newWaker(),
-		looks:    looks{stalls: e.now(), reading: make([]int, len(e.links))},
+		waker:    newWaker(), background: make(chan func()),
+		looks: looks{stalls: e.now(), reading: make([]int, len(e.links))},
 		early: earlyConns{
 			making:   new(sync.WaitGroup),
 			disabled: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
@@ -94,6 +97,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 	}
 	for i := range o.links {
 		l := &o.links[i]
+		l.id = scheduler.LinkID(i)
 		l.seen.returns, l.seen.arrivals = e.links[i].changes.returns.Load(), e.links[i].changes.arrivals.Load()
 		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.unlikely.has(scheduler.LinkID(i))
 		e.routes[i].closeIfMoved(&e.cfg.HTTP)
@@ -138,8 +142,8 @@ func (o *owner) linksUp(reqs context.Context) {
 	o.tellSpent(reqs)
 }
 
-// update brings the links up to date, tells the scheduler what has come, and lets
-// it think.
+// update takes in changes of the links, tells the scheduler what has been received, and lets it
+// decide.
 func (o *owner) update(reqs context.Context, now scheduler.Time) {
 	o.lookAtConnections(now)
 	o.lookForReturns(reqs)
@@ -158,8 +162,8 @@ func (o *owner) update(reqs context.Context, now scheduler.Time) {
 // powerEvery is how often the scheduler is told the power at most.
 const powerEvery = 200 * scheduler.Millisecond
 
-// tellPower tells the scheduler what the device draws, where it decides by that and it
-// is measured. Progress has been told: what came belongs to what was drawn.
+// tellPower tells the scheduler what power the device draws, where that is measured and the scheduler
+// decides by it. Progress is told before: the bytes belong to the energy that was spent.
 func (o *owner) tellPower(reqs context.Context) {
 	if o.e.cfg.Energy != scheduler.EnergyMin {
 		return
@@ -187,7 +191,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 		return
 	}
 	o.links[m.t.link].responses.answered, o.links[m.t.link].responses.unlikely = true, false
-	o.e.load.responses.note(m.t.link, o.e.now())
+	o.e.load.over[m.t.link].response.Store(int64(o.e.now()))
 	o.early.disabled = o.early.disabled || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }

@@ -15,7 +15,7 @@ import (
 func TestRequestsOfAFileWaitForItsPlace(t *testing.T) {
 	u := at(t, serve(t, &shop{}), "", "/1/1000")
 	b := &batch{slots: make(chan struct{}, 1)}
-	f := &file{b: b, job: &Job{URL: u, Target: store.Target{Dir: t.TempDir(), Rerun: true}}, fileObject: fileObject{size: 1000}}
+	f := &file{b: b, job: &Job{URL: u, Target: store.Target{Dir: t.TempDir(), Rerun: true}}, fileObject: fileObject{size: 1000}, output: output{mu: make(mutex, 1)}}
 	f.output.id = identity.Identity{Size: 1000}
 	b.slots <- struct{}{} // another file's
 

@@ -100,7 +100,7 @@ func (o *owner) gain(t *transfer, got int64) {
 	o.links[t.link].uplink.bytes += got - t.reported
 	o.links[t.link].conns.delivered |= 1 << t.stream
 	o.links[t.link].traffic.lastByte = now
-	o.e.load.bytes.note(t.link, now)
+	o.e.load.over[t.link].byte.Store(int64(now))
 	o.links[t.link].conns.lastByte[t.stream] = now
 	if t.file != nil {
 		t.file.receive(got - t.reported)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +14,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// errAgain says that answers of several objects have met, and that another attempt can go on
-// with what is confirmed, without the link or the server that was wrong.
+// errAgain ends an attempt in which answers of several objects have met. Another attempt goes on with
+// what is confirmed, without the link or the server that was wrong.
 var errAgain = errors.New("answers of several objects")
 
 // proof is what shows that answers are of one object where no validator does: the bytes
@@ -26,10 +25,10 @@ var errAgain = errors.New("answers of several objects")
 type proof struct {
 	answers         *accept.Answers // nil: validators prove all there are
 	from            []source        // of each of the answers
-	overlapping     bool            // requests are made with an overlap from now on
-	told            bool            // the scheduler knows that they are
+	overlapping     bool            // requests ask for an overlap
+	told            bool            // overlapping, as the scheduler was told
 	earlierUnproven bool            // what an earlier run has left is not confirmed yet
-	contradicted    bool            // bytes that are confirmed contradict each other
+	contradicted    bool            // confirmed bytes contradict each other
 	failed          int             // probes that brought nothing, in a row
 	retry           scheduler.Time  // when the next one may be made
 }
@@ -38,19 +37,19 @@ type proof struct {
 type source struct {
 	t       *transfer // nil: an earlier run, or an earlier attempt
 	claim   identity.Claim
-	pending bool  // it has bytes that are still to be compared
-	until   int64 // the end of the bytes that it has written, those that do not count included
+	pending bool  // its overlap is still to be compared
+	until   int64 // the end of what it has written, with the bytes that do not count
 }
 
-// probeMost is how large in bytes an object is at most that is read again when a probe has
-// brought nothing: as much as two of them.
+// probeMost is up to which size in bytes an object is read again when a probe has shown nothing: that is
+// no more than two probes are.
 const probeMost = 4 * accept.Overlap
 
-// probesMost is how many probes in a row may bring nothing before it is taken that the bytes
-// cannot be compared.
+// probesMost is after how many probes in a row without a result the bytes are taken to be impossible to
+// compare.
 const probesMost = 8
 
-// track begins to keep account of answers: those so far, which brought done, are confirmed.
+// track begins to keep account of answers. Those so far, which have brought done, are confirmed.
 func (d *download) track(done []scheduler.Range) {
 	p := &d.proof
 	p.overlapping = true
@@ -74,7 +73,7 @@ func (d *download) addAnswer(t *transfer, off int64, c identity.Claim, confirmed
 	return d.proof.answers.Add(off, confirmed)
 }
 
-// overlapOf is how many bytes before its range a request should bring as well.
+// overlapOf is how many bytes before its range a request asks for, to be compared.
 func (d *download) overlapOf(t *transfer) int64 {
 	if !d.proof.overlapping || t.single {
 		return 0
@@ -82,8 +81,9 @@ func (d *download) overlapOf(t *transfer) int64 {
 	return min(accept.Overlap, t.off)
 }
 
-// enterProof notes an answer that is being taken. false: it may not be, as its bytes would
-// mix with those of another one.
+// enterProof enters an answer that is being taken; proven says that a validator shows what it is of.
+// false: it may not be taken, as its bytes could not be told from those of another one that is not
+// confirmed.
 func (d *download) enterProof(t *transfer, c identity.Claim, proven bool) bool {
 	if !proven && d.proof.answers == nil {
 		d.track(d.core.Done(nil))
@@ -98,7 +98,7 @@ func (d *download) enterProof(t *transfer, c identity.Claim, proven bool) bool {
 		}
 	}
 	p := &d.proof
-	if !proven && len(p.from) == 0 && !d.proof.earlierUnproven { // nothing has come of what was known
+	if !proven && len(p.from) == 0 && !d.proof.earlierUnproven { // no byte has come of the object that was known
 		d.redefine(t, c)
 		proven = true
 	}
@@ -107,7 +107,7 @@ func (d *download) enterProof(t *transfer, c identity.Claim, proven bool) bool {
 		p.earlierUnproven = false
 		return true
 	}
-	// Those that show the same validators are of one object, and compared once.
+	// Answers with validators that prove each other are of one object: one of them is compared.
 	p.overlapping = t.overlap == 0 || !identity.Proves(c, c)
 	for i, s := range p.from[:len(p.from)-1] {
 		if s.t != nil && identity.Proves(s.claim, c) {
@@ -141,10 +141,11 @@ func (d *download) accountOf(t *transfer) {
 	d.proof.answers.Has(t.answer, min(end, t.off+t.reported))
 }
 
-// there says whether all of r has been received and written.
-func (d *download) there(r scheduler.Range) bool { return len(d.core.Missing(r, nil)) == 0 }
+// has says whether all of r has been received and written.
+func (d *download) has(r scheduler.Range) bool { return len(d.core.Missing(r, nil)) == 0 }
 
-// compareOverlaps compares what can be compared, and asks for what is needed for that.
+// compareOverlaps compares the overlaps that have come with what is there, and asks for more where that
+// is needed.
 func (d *download) compareOverlaps(reqs context.Context, now scheduler.Time) {
 	p := &d.proof
 	if p.answers == nil || d.err != nil || d.singleStream || !d.identified {
@@ -158,7 +159,7 @@ func (d *download) compareOverlaps(reqs context.Context, now scheduler.Time) {
 		}
 		// Less than all of it proves nothing, but may show that the object is another one.
 		from := s.t.off - s.t.overlap
-		if r := (scheduler.Range{Off: from, End: from + min(s.t.overlapGot.Load(), s.t.overlap)}); d.there(r) {
+		if r := (scheduler.Range{Off: from, End: from + min(s.t.overlapGot.Load(), s.t.overlap)}); d.has(r) {
 			s.pending = false
 			d.compare(reqs, accept.ID(i+1), r)
 			s.t.overlapBytes = nil
@@ -171,12 +172,12 @@ func (d *download) compareOverlaps(reqs context.Context, now scheduler.Time) {
 	d.probe(reqs, now)
 }
 
-// replaceFirst lets another answer say what the object is, when the first one, and all of which
-// it is known that they are of its object, have brought nothing, or too little to be compared.
+// replaceFirst lets another answer say what the object is, when the first one and those joined with it
+// have ended and have brought too little to be compared.
 func (d *download) replaceFirst() {
 	a, next, had := d.proof.answers, accept.ID(0), int64(0)
 	enough := min(accept.Overlap, d.core.Size())
-	if _, stream := d.to.(holder); stream {
+	if d.to.stream() != nil {
 		enough = 1 // its consumer may have got what there is
 	}
 	for i, s := range d.proof.from {
@@ -193,7 +194,7 @@ func (d *download) replaceFirst() {
 	if next == 0 || had >= enough {
 		return
 	}
-	for i := range d.proof.from { // what they showed was of an object of which nothing is known
+	for i := range d.proof.from { // their validators are of an object of which there is nothing
 		if s := &d.proof.from[i]; a.Confirmed(accept.ID(i + 1)) {
 			s.claim, s.pending = identity.Claim{}, false
 		}
@@ -216,7 +217,7 @@ func (d *download) redefine(t *transfer, c identity.Claim) {
 	d.first.link, d.first.url, d.first.remote = t.link, t.resp.EffectiveURL, t.resp.Remote
 }
 
-// tellOverlap tells the scheduler what requests cost.
+// tellOverlap tells the scheduler how many bytes a request asks for beside its range.
 func (d *download) tellOverlap(reqs context.Context) {
 	if p := &d.proof; p.overlapping != p.told {
 		p.told = p.overlapping
@@ -228,15 +229,15 @@ func (d *download) tellOverlap(reqs context.Context) {
 	}
 }
 
-// release lets a stream's consumer have what is claimable.
+// release hands on to a stream's consumer what is claimable.
 func (d *download) release() {
-	if s, ok := d.to.(holder); ok && d.err == nil {
+	if s := d.to.stream(); s != nil && d.err == nil {
 		s.Release(d.claimableFrom0())
 	}
 }
 
-// compare holds the overlap of an answer, the bytes of r, against what is there. Where they
-// differ, the one that is not confirmed is of another object.
+// compare compares the overlap of an answer, the bytes of r, with what is there. Where they differ, the
+// answer that is not confirmed is of another object.
 func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range) {
 	p, lead := &d.proof, d.proof.from[id-1].t.overlapBytes
 	there := make([]byte, r.Len())
@@ -256,7 +257,7 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 		other := id
 		if p.answers.Confirmed(id) {
 			i := slices.IndexFunc(differ, func(x accept.ID) bool { return !p.answers.Confirmed(x) })
-			if i < 0 { // the same link's, or an earlier run's, or one that shows the same time of change
+			if i < 0 { // both are confirmed: by a time of change, by an earlier run, or by comparing
 				p.contradicted = true
 				d.fail(fmt.Errorf("%w: its bytes differ from those received before", ErrChanged))
 				return
@@ -293,8 +294,8 @@ func (d *download) unconfirmed() (ids []accept.ID) {
 	return ids
 }
 
-// learnConfirmed takes the validators of an answer that has been confirmed, unless others were
-// learnt meanwhile that they contradict.
+// learnConfirmed learns the validators of an answer that was confirmed, unless they contradict others that
+// were learnt meanwhile.
 func (d *download) learnConfirmed(reqs context.Context, id accept.ID) {
 	s := &d.proof.from[id-1]
 	if s.t == nil {
@@ -311,16 +312,16 @@ func (d *download) learnConfirmed(reqs context.Context, id accept.ID) {
 	}
 }
 
-// probe asks for bytes on both sides of the places where answers meet that cannot be
-// joined otherwise, as they were asked for before it was known that they would have to be; and
-// for the last bytes that an earlier run has left, if no answer of this one has met them.
+// probe asks again for the bytes around a place where answers meet that were asked for without an
+// overlap; and for the last bytes of what an earlier run has left, if no answer of this run has been
+// compared with them. Where that has no result, one link is asked for the whole object.
 func (d *download) probe(reqs context.Context, now scheduler.Time) {
 	p := &d.proof
 	if now < p.retry || slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.probe }) {
 		return
 	}
 	seams := p.answers.Seams(d.core.Size(), func(r scheduler.Range) bool {
-		return d.there(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the overlap will do
+		return d.has(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the overlap will do
 			return s.pending && s.t.off > r.Off && s.t.off < r.End
 		})
 	})
@@ -368,21 +369,12 @@ func (d *download) newProbe(id scheduler.LinkID) *transfer {
 	return t
 }
 
-// probeLinks are the links that can be asked for bytes to compare, the nearest first; before
-// everything is there, those that have answered and are not banned.
-func (d *download) probeLinks() (ids []scheduler.LinkID) {
-	for i := range d.links {
-		if l := &d.links[i]; l.usable() && (l.responses.answered && !l.use.banned || d.complete) {
-			ids = append(ids, scheduler.LinkID(i))
-		}
-	}
-	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int {
-		if x, y := d.links[a].use.banned, d.links[b].use.banned; x != y {
-			return map[bool]int{true: 1, false: -1}[x]
-		}
-		return cmp.Compare(cmp.Or(d.core.RTT(a), scheduler.Never), cmp.Or(d.core.RTT(b), scheduler.Never))
+// probeLinks are the links to ask for bytes to compare, the nearest first: those that have answered and
+// are not banned, or, when everything is there, all that are usable.
+func (d *download) probeLinks() []scheduler.LinkID {
+	return d.nearest(func(l *linkState) bool {
+		return l.usable() && (l.responses.answered && !l.use.banned || d.complete)
 	})
-	return ids
 }
 
 // probed takes the end of a probe.
@@ -416,13 +408,13 @@ func (d *download) unclaimed() int64 {
 	return d.proof.answers.Unconfirmed()
 }
 
-// claimableFrom0 is up to where a stream's bytes may be handed on.
+// claimableFrom0 is the byte up to which a stream may be handed on.
 func (d *download) claimableFrom0() int64 {
 	if d.known.Size() >= 0 && !d.sizeBelieved(d.e.now()) {
 		return 0
 	}
 	switch {
-	case d.singleStream && !d.single.begun: // what is there may be forgotten
+	case d.singleStream && !d.single.begun: // beginSingleStream may forget what is there
 		return 0
 	case d.singleStream:
 		return math.MaxInt64

@@ -11,45 +11,44 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// A question is a request for the byte behind the end that one link alone has told, over another
-// link. Its answer says whether the object ends there: a size, or, where none is told, the
-// body itself. While the first answer is doubtful, it is for the first byte.
+// A question asks another link whether the object ends where one link alone has told: it is a request for
+// the byte behind that end. Its response tells a size or, where it does not, is the whole body, which is
+// read. While the first response is doubtful, a question is a request for the first byte.
 
-// readMost is how large in bytes an object may be to be read over a second link as well,
-// because nothing but the body's end tells its size, and no link has told another one. Chosen by
-// hand: larger than any page.
+// readMost is up to which size in bytes an object is read over a second link as well, where only the
+// body's end tells its size and no link has told a larger one. Chosen by hand: larger than any page.
 const readMost = int64(1) << 20
 
 // question says whether a transfer is one.
 func (t *transfer) question() bool { return t.probe && t.overlap == 0 }
 
-// ask asks the links that may still tell another size and are not being asked for anything.
+// ask asks the links that may still tell another size and have no request.
 func (d *download) ask(reqs context.Context, now scheduler.Time) {
 	if d.err != nil || !d.identified || d.known.Size() < 0 || d.sizeBelieved(now) {
 		return
 	}
 	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTellSize(id) && d.idle(id, now) {
-			d.askEnd(reqs, id)
+		if l := &d.links[i]; d.mayTellSize(l) && d.idle(l, now) {
+			d.askEnd(reqs, l.id)
 		}
 	}
 }
 
-// askFirst asks those links for the first byte whose answers are waited for, and that are not being
-// asked for anything, or have failed to answer that.
+// askFirst asks the links for the first byte whose first responses are waited for and that have no
+// request.
 func (d *download) askFirst(reqs context.Context, now scheduler.Time) {
 	for i := range d.links {
-		l, id := &d.links[i], scheduler.LinkID(i)
-		if l.usable() && !l.responses.answered && !l.use.banned && !l.use.resting && !l.responses.unlikely && d.idle(id, now) {
-			d.askEnd(reqs, id)
+		l := &d.links[i]
+		if l.usable() && !l.responses.answered && !l.use.banned && !l.use.resting && !l.responses.unlikely && d.idle(l, now) {
+			d.askEnd(reqs, l.id)
 		}
 	}
 }
 
-// idle says whether a link is not being asked for anything, and may be.
-func (d *download) idle(id scheduler.LinkID, now scheduler.Time) bool {
-	return now >= max(d.links[id].claim.nextQuestion, d.links[id].responses.notBefore) &&
-		!slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id && (!t.released || t.resp == nil) })
+// idle says whether a link has no request, and may have one.
+func (d *download) idle(l *linkState, now scheduler.Time) bool {
+	return now >= max(l.claim.nextQuestion, l.responses.notBefore) &&
+		!slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == l.id && (!t.released || t.resp == nil) })
 }
 
 // askEnd asks a link what is behind the end.
@@ -60,8 +59,8 @@ func (d *download) askEnd(reqs context.Context, id scheduler.LinkID) {
 	d.launch(reqs, t)
 }
 
-// readsBody says whether the answer to a question is read to its end, which nothing else tells, and
-// prepares for that.
+// readsBody says whether the body of the response to a question is read, as only its end tells the size,
+// and prepares for that.
 func (d *download) readsBody(t *transfer, resp *fetch.Response) bool {
 	size := d.known.Size()
 	t.objectKnown = d.identified
@@ -71,7 +70,7 @@ func (d *download) readsBody(t *transfer, resp *fetch.Response) bool {
 	if !d.identified || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || !d.tellsSize(resp) {
 		return false
 	}
-	if size > readMost && !d.links[t.link].claim.larger { // which has told another size, while it served ranges
+	if size > readMost && !d.links[t.link].claim.larger {
 		return false
 	}
 	t.resp, t.taken, t.progress = resp, true, d.e.now()
@@ -97,12 +96,12 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) dia
 		d.hearFailure(reqs, t, err)
 	}
 	if d.err == nil && d.identified && l.claim.larger && d.known.Size() == 0 && !l.claim.heard {
-		d.outvote() // two links disagree: what is empty says less than what is not
+		d.outvote() // of two links that disagree, the one that tells an empty object is believed less
 	}
 	return end
 }
 
-// hearBody takes what a body says of the object's size that was read for that.
+// hearBody takes what the length of a body tells of the object's size.
 func (d *download) hearBody(t *transfer) {
 	size, got := d.known.Size(), t.got.Load()
 	if d.first.page || got > size { // a portal's page, while another link's server sends something else
@@ -115,7 +114,7 @@ func (d *download) hearBody(t *transfer) {
 	}
 }
 
-// hearFailure takes what a question's failure says of the object's size.
+// hearFailure takes what the failure of a question tells of the object's size.
 func (d *download) hearFailure(reqs context.Context, t *transfer, err error) {
 	l := &d.links[t.link]
 	fe, ok := errors.AsType[*fetch.Error](err)

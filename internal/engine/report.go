@@ -24,12 +24,6 @@ func (o *owner) changed(id scheduler.LinkID, s event.LinkState, reason string) {
 	}
 }
 
-func (d *download) sampleSometimes(now scheduler.Time) {
-	if now-d.sampled.at >= sampleEvery {
-		d.sample()
-	}
-}
-
 // sample tells observers where the download stands.
 func (d *download) sample() {
 	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: d.sampleLinks()}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
@@ -19,13 +18,13 @@ import (
 // errDiffers says that bytes which are there already are others in an answer.
 var errDiffers = fmt.Errorf("%w: its bytes differ from those received before", ErrChanged)
 
-// singleStreamTries is how often at least a link is asked for the whole object that was given up as its
-// connections ended: the first answer may be that the server is busy. Chosen by hand.
+// singleStreamTries is how many tries for the whole object a link has at least that was given up because
+// its connections ended: the first answer may be that the server is busy. Chosen by hand.
 const singleStreamTries = 3
 
-// goSingleStream makes the download one stream: the one of m, or, where that is nil, of
-// a request still to be made over a link. All other transfers are over. What is there
-// of the object is kept, and compared with what comes.
+// goSingleStream has the object read as a single stream: from the response m, or, where that is nil, from
+// a request that is still to be made over a link. All other transfers are withdrawn. What is there of
+// the object is kept, and compared with what comes.
 func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
 	d.singleStream, d.complete = true, false
 	d.single.link, d.single.first = id, m
@@ -36,11 +35,11 @@ func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
 		}
 	}
 	d.doubts.responses = nil
-	for i := range d.links { // what they lacked is not needed any more
+	for i := range d.links { // those whose servers serve no ranges may serve the whole
 		if l := &d.links[i]; d.mayServeSingleStream(l) {
 			if aboutRanges(l.err) {
 				l.faults.inRow = 0
-			} else { // its connections ended, which may have meant the same
+			} else { // its connections ended, which may be how its server refuses ranges
 				l.faults.inRow = max(0, l.faults.inRow-singleStreamTries)
 			}
 			l.lost, l.err = false, nil
@@ -53,7 +52,7 @@ func (d *download) beginSingleStream(reqs context.Context) {
 	if d.identified {
 		d.single.kept = d.keeps()
 	}
-	if s, ok := d.to.(holder); ok {
+	if s := d.to.stream(); s != nil {
 		d.single.kept = fromStart(s.Forget(prefix(d.single.kept)))
 	}
 	d.single.begun = true
@@ -106,9 +105,10 @@ func (d *download) trySingleStream() bool {
 	return false
 }
 
-// mayServeSingleStream says whether a link that is lost may serve the object as one stream: its server
-// has refused ranges, or has sent the whole for one and then not answered, or has ended the connection whenever one was asked for. Before anything is
-// there such requests are made without Range anyway, and who wants one try wants no other.
+// mayServeSingleStream says whether a link that is lost may serve the object as a single stream: its server
+// has refused ranges, or has sent the whole object for one and then not answered, or has ended the
+// connection whenever a range was asked for. That does not count before anything is there, when requests
+// for the beginning are made without a range anyway, nor with Config.Tries 1.
 func (d *download) mayServeSingleStream(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && noAnswer(l.err) {
 		return l.there && l.lost
@@ -116,15 +116,14 @@ func (d *download) mayServeSingleStream(l *linkState) bool {
 	return (d.identified || len(d.earlier.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.use.taken && l.faults.dropped)
 }
 
-// noFirstByte is why a link is left out whose server has no range of the object at all: of
-// an empty one there is none.
+// noFirstByte is why a link is given up whose server answers 416 even for the first byte, as it does for
+// an empty object.
 func noFirstByte(err error) error { return fmt.Errorf("%w: %w", errNoRanges, err) }
 
 // aboutRanges says whether a link was given up for what its server does with ranges.
 func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.RefusesRange(err) }
 
-// judgeSingleStream decides on a response that holds the whole object, and prepares for
-// reading it.
+// judgeSingleStream decides whether a response with the whole object is read, and prepares for that.
 func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
 	if t.single && d.unexpectedPage(message{resp: resp}) && !resp.Secure && d.anotherAnswered(t.link) {
@@ -138,7 +137,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 		}
 		unsized := d.known.Size() < 0
 		switch v {
-		case identity.Differs: // none of its bytes may meet those of the one before
+		case identity.Differs: // none of its bytes may be mixed with those that are there
 			if !d.mayForget(t.link) {
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
@@ -151,7 +150,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 			if d.known.Learn(c); unsized && c.Size >= 0 {
 				d.sizedBy(t.link)
 			}
-		case identity.Unproven: // its bytes will tell, if there are any to compare
+		case identity.Unproven: // its bytes are compared with those that are there, if there are any
 			if unsized && len(d.single.kept) == 0 {
 				d.first.link, d.vote.agree = t.link, 0
 			}
@@ -165,20 +164,20 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 	}
 	d.markUsed(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
-	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.stream() != nil
+	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.place(), d.to.stream() != nil
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
 		t.exact = resp.End < 0
 		t.end.Store(size)
 	}
 	if len(d.single.kept) > 0 {
-		t.to = comparingSink{d.to, d.single.kept, &t.compared}
+		t.to = comparingSink{sink: t.to, kept: d.single.kept, differs: errDiffers, again: &t.compared}
 	}
 	t.progress = d.e.now()
 	return true
 }
 
-// sizedBy notes over which link the size is told, where the first answer has told none.
+// sizedBy notes which link has told the size, where the first response has told none.
 func (d *download) sizedBy(id scheduler.LinkID) {
 	d.first.link, d.vote.agree, d.first.at = id, 1<<id, d.e.now()
 }
@@ -188,15 +187,14 @@ func (d *download) anotherAnswered(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool { return l.usable() && l.responses.answered }) != 0
 }
 
-// mayForget says whether an answer over a link that contradicts what is known is believed
-// instead: the link is the first one's, no other has agreed with that, and there is no other to
-// read the object over.
+// mayForget says whether an answer that contradicts what is known replaces it: it came over the link of
+// the first response, no other link has agreed with that, and no other link is usable.
 func (d *download) mayForget(id scheduler.LinkID) bool {
 	return id == d.first.link && !d.vote.agree.several() && d.others(id, (*linkState).usable) == 0
 }
 
-// doubtedOr is why a link is left out whose stream contradicts what is there: err, or, where only an
-// earlier run has left that, that it is of another object, if all links say so.
+// doubtedOr is why a link is given up whose stream contradicts what is there. It is err, unless only an
+// earlier run has left what is there: then, if all links say so, that is of another object.
 func (d *download) doubtedOr(err error) error {
 	switch {
 	case !d.proof.earlierUnproven:
@@ -238,12 +236,13 @@ func (d *download) endSingleStream(reqs context.Context, t *transfer, finished b
 	}
 }
 
-// comparingSink is a sink of which some bytes are there already: of these, what is written has to
-// be the same.
+// comparingSink is a sink in which some bytes are there already: what is written there has to be the
+// same, and is compared instead.
 type comparingSink struct {
 	sink
-	kept  []scheduler.Range // sorted and disjoint
-	again *atomic.Int64     // bytes that were compared
+	kept    []scheduler.Range // sorted and disjoint
+	differs error             // what it means that they are others
+	again   *atomic.Int64     // counts the bytes that were compared; nil: nobody does
 }
 
 func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
@@ -261,8 +260,9 @@ func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
 			}
 		}
 		if same {
-			err = c.compare(some, at)
-			c.again.Add(int64(len(some)))
+			if err = c.compare(some, at); c.again != nil {
+				c.again.Add(int64(len(some)))
+			}
 		} else {
 			_, err = c.sink.WriteAt(some, at)
 		}
@@ -274,7 +274,7 @@ func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// compare holds p against what is there, piece by piece: of a stream only the last bytes that were handed
+// compare compares p with what is there, piece by piece: of a stream only the last bytes that were handed
 // on can still be read.
 func (c comparingSink) compare(p []byte, off int64) error {
 	there := make([]byte, min(int64(len(p)), accept.Overlap))
@@ -285,64 +285,39 @@ func (c comparingSink) compare(p []byte, off int64) error {
 		case err != nil:
 			return err
 		case !bytes.Equal(there[:n], p[:n]):
-			return errDiffers
+			return c.differs
 		}
 		p, off = p[n:], off+int64(n)
 	}
 	return nil
 }
 
-// readSingleStream reads the object as one stream, again from its first byte over the
-// next link when that breaks.
-func (d *download) readSingleStream(ctx, reqs context.Context) {
-	tick := time.NewTicker(time.Duration(sampleEvery))
-	defer tick.Stop()
-	for attempt := 0; d.err == nil && (!d.complete || !d.sizeBelieved(d.e.now())); {
-		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
-		if !d.single.begun && !others {
-			d.beginSingleStream(reqs)
-			continue
-		}
-		if d.single.by == nil && d.single.begun && !d.complete {
-			if !d.nextLink() {
-				return
-			}
-			if d.links[d.single.link].faults.retryAt <= d.e.now() {
-				d.requestSingleStream(reqs, attempt)
-				attempt++
-			}
-		}
-		select {
-		case m := <-d.messages:
-			d.hear(reqs, m)
-			if m.resp == nil && m.t == d.single.by && !d.complete {
-				d.single.by = nil // again
-				d.single.link++
-			}
-		case <-tick.C:
-			if t := d.single.by; t != nil && t.got.Load() != t.reported {
-				d.gain(t, t.got.Load())
-			}
-			d.fail(d.to.stream().failed())
-			d.lookForReturns(reqs)
-			now := d.e.now()
-			d.watchStalls(now)
-			d.sampleSometimes(now)
-		case <-ctx.Done():
-			d.fail(context.Cause(ctx))
-		}
-		if d.complete && d.known.Size() < 0 { // its end has told
-			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
-			d.sizedBy(d.single.by.link)
-		}
-		d.ask(reqs, d.e.now())
-		d.release()
-		d.fail(d.allLost())
+// advanceSingleStream begins the stream when no other answer is being written any more, and asks for
+// it again, from its first byte on and over the next link, when it has broken off.
+func (d *download) advanceSingleStream(reqs context.Context) {
+	if !d.single.begun && !slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released }) {
+		d.beginSingleStream(reqs)
+	}
+	if d.single.by == nil && d.single.begun && !d.complete && d.err == nil && d.nextLink() && d.links[d.single.link].faults.retryAt <= d.e.now() {
+		d.requestSingleStream(reqs)
 	}
 }
 
-// nextLink moves to the link that may be asked first, of those that are not lost; to one
-// that rests only where there is no other. Nobody sends to rest a backup that has joined.
+// updateSingleStream takes in what has come of the stream, and what the links' interfaces say.
+func (d *download) updateSingleStream(reqs context.Context) {
+	if t := d.single.by; t != nil && t.got.Load() != t.reported {
+		d.gain(t, t.got.Load())
+	}
+	if d.complete && d.known.Size() < 0 { // its end has told
+		d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
+		d.sizedBy(d.single.by.link)
+	}
+	d.fail(d.to.stream().failed())
+	d.lookForReturns(reqs)
+}
+
+// nextLink chooses the link that may be asked first, of those that are usable; one that rests, or a backup
+// that was not used, only where there is no other. false: there is none.
 func (d *download) nextLink() bool {
 	now, n := d.e.now(), scheduler.LinkID(len(d.links))
 	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].faults.retryAt) }
@@ -372,8 +347,9 @@ func (d *download) nextLink() bool {
 const firstSingle = scheduler.ChunkID(1) << 30
 
 // requestSingleStream asks for the whole object over the link whose turn it is.
-func (d *download) requestSingleStream(reqs context.Context, attempt int) {
-	t := &transfer{request: request{chunk: firstSingle + scheduler.ChunkID(attempt), link: d.single.link, fileID: d.file, single: true}}
+func (d *download) requestSingleStream(reqs context.Context) {
+	t := &transfer{request: request{chunk: firstSingle + d.single.requests, link: d.single.link, fileID: d.file, single: true}}
+	d.single.requests++
 	d.address(t, 0)
 	t.end.Store(wholeObject)
 	d.single.by = t

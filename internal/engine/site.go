@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// oddFrom is from how many files on that could not be had as ranges a site's
-	// others are not tried.
+	// oddFrom is after how many files that were not served in ranges a site's other files are downloaded
+	// by themselves at once.
 	oddFrom = 3
 	// deadFrom is how many failures in a row end a site that has never answered.
 	deadFrom = 3
-	// wholeFrom is how many whole objects a link may bring of a site that serves
-	// ranges over others.
+	// wholeFrom is after how many whole objects a link is given up over which a site ignores ranges that
+	// it serves over others.
 	wholeFrom = 3
 )
 
@@ -24,30 +24,27 @@ const (
 type site struct {
 	answered bool
 	over     []siteOver // by link
-	odds     int        // files that could not be had as ranges
-	laid     int        // files that the scheduler has
+	odds     int        // files that were not served in ranges
+	laid     int        // files that are laid out
 
 	failures  int            // in a row
 	blamed    linkSet        // over which these came
-	absent    linkSet        // of these, those over which connections are refused
-	notBefore scheduler.Time // when to ask again, after a failure or because it said so
-	witness   *transfer      // asks another link about one of its files; nil: none does
-	askAgain  scheduler.Time // when the next one may be asked
-	dead      error          // why its files are given up
+	absent    linkSet        // of blamed: those over which connections were refused
+	notBefore scheduler.Time // when it may be asked again, after a failure or because it has said so
+	witness   *transfer      // asks another link about one of its files (witness.go); nil: none does
+	askAgain  scheduler.Time // when the next witness may be asked
+	dead      error          // why its files are given up; nil: they are not
 }
 
 // siteOver is what is known of a site over one link.
 type siteOver struct {
-	ranges bool           // it has served one
-	wholes int            // how often it has ignored one
-	heard  scheduler.Time // when it answered last
-	// How many files it has denied that it served over others, in a row.
-	refuted int
-	// Its certificate was not good, the last time that somebody looked.
-	untrusted bool
-	// It has served what it had forbidden while there were other requests, or has forbidden
-	// that again and again.
-	bounds, forbids bool
+	ranges    bool           // it has served a range
+	wholes    int            // how often it has ignored a range
+	heard     scheduler.Time // when it answered last
+	refuted   int            // files in a row that it has denied and that other links had
+	untrusted bool           // its certificate was not valid the last time
+	bounds    bool           // it has served a file that it had forbidden while there were other requests
+	forbids   bool           // it has forbidden such a file again and again
 }
 
 func (b *batch) siteOf(u *url.URL) *site {
@@ -60,22 +57,21 @@ func (b *batch) siteOf(u *url.URL) *site {
 	return s
 }
 
-// odd says whether it is not worth trying to have the site's files as ranges.
+// odd says whether the site's files are not asked for in ranges any more.
 func (s *site) odd() bool { return s.odds >= oddFrom && !s.rangesBut(scheduler.NoLink) }
 
-// waits says whether nothing more should be asked for now. Of a site that has
-// failed, one file at a time is tried.
+// waits says whether no further file is laid out now. Of a site that has failed, one at a time is.
 func (s *site) waits(now scheduler.Time) bool {
 	return now < s.notBefore || s.failures > 0 && s.laid > 0
 }
 
 // answer notes that the site has answered over a link, with a range or without.
 func (s *site) answer(id scheduler.LinkID, resp *fetch.Response, now scheduler.Time) {
-	s.there()
+	s.works()
 	o := &s.over[id]
 	o.heard, o.refuted, o.untrusted = now, 0, false
 	switch {
-	case resp.Object.Size == 0: // of nothing there is no range
+	case resp.Object.Size == 0: // an empty object has no range
 	case resp.Whole:
 		o.wholes++
 	default:
@@ -83,12 +79,19 @@ func (s *site) answer(id scheduler.LinkID, resp *fetch.Response, now scheduler.T
 	}
 }
 
-// there notes that the site has answered.
-func (s *site) there() {
+// works notes that the site has answered: earlier failures do not count any more.
+func (s *site) works() {
 	s.answered, s.failures, s.blamed, s.absent = true, 0, 0, 0
 }
 
-// history is what it has done when it was asked for ranges.
+// noteAnswer notes that the server has answered a request, though not with bytes of the file.
+func (b *batch) noteAnswer(t *transfer) {
+	b.links[t.link].responses.answered = true
+	t.file.site.answered = true
+	t.file.site.over[t.link].heard = b.e.now()
+}
+
+// history is how it has answered requests for ranges.
 func (o *siteOver) history() accept.Ranges {
 	switch {
 	case o.ranges:
@@ -109,7 +112,7 @@ func (s *site) heardSince(at scheduler.Time) bool {
 	return s.linksBut(scheduler.NoLink, func(o *siteOver) bool { return o.heard > at }) != 0
 }
 
-// linksBut are the links, but for one, over which what it has done is as ok says.
+// linksBut are the links, but for one, over which ok is true of the site.
 func (s *site) linksBut(id scheduler.LinkID, ok func(*siteOver) bool) (links linkSet) {
 	for i := range s.over {
 		if other := scheduler.LinkID(i); other != id && ok(&s.over[i]) {
@@ -119,12 +122,12 @@ func (s *site) linksBut(id scheduler.LinkID, ok func(*siteOver) bool) (links lin
 	return links
 }
 
-// credible says whether a whole object that came over a link where a range was asked
-// for can be believed: it may be a portal's page. Where there are several links, it
-// takes another that has brought the like.
+// credible says whether a whole object is believed that came over a link where a range was asked for: it
+// may be a portal's page. It is not if the site serves ranges over another link, and where several links
+// work, all of them have to have brought whole objects.
 func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	if size == 0 {
-		return true // of nothing there is no range
+		return true // an empty object has no range
 	}
 	if s.rangesBut(id) {
 		return false
@@ -133,12 +136,13 @@ func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	return working&^s.linksBut(id, func(o *siteOver) bool { return o.wholes > 0 }) == 0
 }
 
-// mayWorkElsewhere says whether a failure of a class may be said of one link only: there is a portal
-// in front of it, or its site has servers of its own for each link.
+// mayWorkElsewhere notes a failure of a class, and says whether it may be said of one link only: there
+// is a portal in front of it, or its site has servers of its own for each link.
 func (b *batch) mayWorkElsewhere(s *site, id scheduler.LinkID, c fetch.Class) bool {
 	switch c {
 	case fetch.TLS:
-		return b.trustedElsewhere(s, id)
+		s.over[id].untrusted = true
+		return b.usable(id)&^s.linksBut(id, func(o *siteOver) bool { return o.untrusted }) != 0
 	case fetch.Refused:
 		return !s.answered && b.usable(id)&^s.absent != 0
 	default:
@@ -146,19 +150,12 @@ func (b *batch) mayWorkElsewhere(s *site, id scheduler.LinkID, c fetch.Class) bo
 	}
 }
 
-// trustedElsewhere notes that a site's certificate is not good over a link, and says
-// whether that may be said of this link alone: there is a portal in front of it, say.
-func (b *batch) trustedElsewhere(s *site, id scheduler.LinkID) bool {
-	s.over[id].untrusted = true
-	return b.usable(id)&^s.linksBut(id, func(o *siteOver) bool { return o.untrusted }) != 0
-}
-
 // blame counts a failure of a site, puts its files off, and gives them up when there
 // have been too many.
 func (b *batch) blame(s *site, t *transfer, err error) {
 	now := b.e.now()
 	if t.sent < s.notBefore {
-		return // it was sent before the site was known to fail
+		return // it is part of a failure that was counted
 	}
 	s.failures++
 	s.blamed.add(t.link)
@@ -167,21 +164,20 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 	if !s.answered && (most == 0 || most > deadFrom) {
 		most = deadFrom
 	}
-	each, over := s.answered, s.blamed // whether it has to fail over every link; where it has
+	each, over := s.answered, s.blamed // whether it has to fail over every link; over which it has
 	switch c := classOf(err); {
 	case s.answered:
 	case c == fetch.TLS: // over all links; it will be so the next time
 		most = 1
-	case c == fetch.Refused: // where a connection broke, somebody was there
+	case c == fetch.Refused: // where a connection broke off, there is a server
 		s.absent.add(t.link)
 		most, each, over = min(most, max(2, b.linksLeft())), true, s.absent
 	}
 	if dns := nameError(err); dns != nil && !s.answered {
 		most, each = b.nameTries(t.link, dns), true // the links have name servers of their own
 	}
-	// A link over which it has not failed may have a server that answers. Its requests
-	// are taken back with each failure, so that it hardly has the time to: but then each
-	// file is downloaded by itself before long.
+	// A link over which it has not failed may reach a server that answers. Its requests are withdrawn with
+	// each failure, so that it hardly has the time for that; but each file is downloaded by itself soon.
 	if most > 0 && s.failures >= most && (!each || b.usable(t.link)&^over == 0) {
 		s.dead = err
 	}

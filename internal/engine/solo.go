@@ -11,27 +11,17 @@ import (
 const (
 	// solosMost bounds how many files are downloaded by themselves at once.
 	solosMost = 4
-	// deniedSolosMost is that bound for files that a server has denied while nothing
-	// speaks against it: most bring nothing but the same answer over the other links.
+	// deniedSolosMost is that bound for files that a server has denied, while it has served none of them
+	// over another link: most get the same answer over the other links.
 	deniedSolosMost = 16
 )
 
-// solos are the files of a batch that are downloaded by themselves, over connections
-// of their own, with all that Download knows about servers that are odd.
+// solos are the files of a batch that are downloaded by themselves, as Download does, over connections of
+// their own.
 type solos struct {
-	done    chan soloEnd
 	queue   []*file
 	running int       // downloads in progress
 	engines []*Engine // of those that have ended
-}
-
-// soloEnd is what came of one.
-type soloEnd struct {
-	f     *file
-	e     *Engine
-	begun scheduler.Time
-	res   Result
-	err   error
 }
 
 // queueSolo hands a file over to a download of its own.
@@ -60,7 +50,7 @@ func (b *batch) startSolos(reqs context.Context) {
 		a.running++
 		go func() {
 			res, err := e.download(reqs, &job, begun)
-			a.done <- soloEnd{f, e, now, res, err}
+			b.background <- func() { b.soloEnded(reqs, f, e, now, res, err) }
 		}()
 	}
 }
@@ -73,7 +63,7 @@ func solosAtOnce(f *file) int {
 	return deniedSolosMost
 }
 
-// soloEngine is an Engine for a file, which knows what the batch has learned of the links.
+// soloEngine is an Engine for a file, with what the batch has learnt of the links.
 func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	if n := len(b.solos.engines); n > 0 {
 		e = b.solos.engines[n-1]
@@ -88,7 +78,7 @@ func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 			e.gone[id] = l.seen.arrivals
 		}
 		told := (f.vote.agree | f.disagree).has(scheduler.LinkID(id))
-		heard := max(l.traffic.lastByte, f.site.over[id].heard, b.e.load.responses.over(scheduler.LinkID(id)))
+		heard := max(l.traffic.lastByte, f.site.over[id].heard, scheduler.Time(b.e.load.over[id].response.Load()))
 		if (l.use.banned || l.faults.countedAt > l.traffic.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
 			e.unlikely.add(scheduler.LinkID(id))
 		}
@@ -96,25 +86,25 @@ func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	return e, nil
 }
 
-// soloEnded takes what came of a file that was downloaded by itself.
-func (b *batch) soloEnded(reqs context.Context, a soloEnd) {
+// soloEnded takes what came of a file that was downloaded by itself from a time on.
+func (b *batch) soloEnded(reqs context.Context, f *file, e *Engine, begun scheduler.Time, res Result, err error) {
 	b.solos.running--
-	b.solos.engines = append(b.solos.engines, a.e)
-	switch s := a.f.site; {
+	b.solos.engines = append(b.solos.engines, e)
+	switch s := f.site; {
 	case b.err != nil:
-	case a.err == nil && a.f.denied != 0: // over another link
-		s.there()
-		b.refuted(reqs, a.f)
-	case !s.answered && named(a.f, nameError(a.err)): // all links were asked
-		s.dead = a.err
-		b.postponeSite(reqs, s, a.err)
-	case !s.answered && a.f.denied != 0 && noAnswer(a.err): // the same, but it may be so for a while only
+	case err == nil && f.denied != 0: // over another link
+		s.works()
+		b.refuted(reqs, f)
+	case !s.answered && named(f, nameError(err)): // all links were asked
+		s.dead = err
+		b.postponeSite(reqs, s, err)
+	case !s.answered && f.denied != 0 && noAnswer(err): // the same, but it may be so for a while only
 		s.blamed = b.usable(scheduler.NoLink)
 		s.absent = s.blamed
-		b.blame(s, &transfer{exchange: exchange{sent: a.begun}}, a.err)
-		b.postponeSite(reqs, s, a.err)
+		b.blame(s, &transfer{exchange: exchange{sent: begun}}, err)
+		b.postponeSite(reqs, s, err)
 	}
-	b.report(a.f, a.res, a.err)
+	b.report(f, res, err)
 	b.startSolos(reqs)
 }
 

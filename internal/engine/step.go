@@ -44,8 +44,8 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 	case scheduler.Cancel:
 		if t := o.find(a.Chunk); t != nil {
 			t.released, t.useful = true, a.Range.Len()
-			cause := errReleased
-			switch { // its connection is of no use either
+			cause := errReleased // the others close its connection as well
+			switch {
 			case o.banning(a.Link):
 				cause = fetch.ErrStalled
 			case o.work.wantsAnswer(t):
@@ -72,8 +72,8 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 	}
 }
 
-// tellShort tells the scheduler of a response that ends before its range, though the object
-// does not: the server gives no more at once. A transfer that stands for a copy may end so.
+// tellShort tells the scheduler of a response that ends before its range, though the object does not:
+// the server serves no more at once.
 func (o *owner) tellShort(reqs context.Context, t *transfer) {
 	if end := t.resp.End; !t.resp.Whole && end < t.end.Load() {
 		o.step(reqs, scheduler.Input{Kind: scheduler.Short, Link: t.link, Chunk: t.chunk, Bytes: end - t.off})
@@ -109,11 +109,10 @@ func (o *owner) find(id scheduler.ChunkID) *transfer {
 	return nil
 }
 
-// firstProbe is the first chunk id of requests that only compare, beyond the scheduler's own
-// and below firstWhole.
+// firstProbe is the first chunk id of probes, above the scheduler's own and below firstSingle.
 const firstProbe = scheduler.ChunkID(1) << 29
 
-// newProbe is a request over a link of which the scheduler knows nothing.
+// newProbe is a request over a link that is not the scheduler's: to compare bytes, or to ask for a size.
 func (o *owner) newProbe(id scheduler.LinkID, file event.FileID, u *url.URL) *transfer {
 	t := &transfer{request: request{
 		chunk: firstProbe + o.probes, link: id, stream: scheduler.MaxStreams - 1, fileID: file, url: u, probe: true,

@@ -22,6 +22,7 @@ var errOtherObject = fmt.Errorf("%w, and its first bytes have been handed on", E
 type streamSink struct {
 	*store.Stream
 	name string
+	part *Part // of the object, that it is; nil: it is the whole
 }
 
 func newStreamSink(w io.Writer, name string) *streamSink {
@@ -46,23 +47,8 @@ func (p *Part) outside() (all []scheduler.Range) {
 	return all
 }
 
-// partSink is the stream of a part of an object.
-type partSink struct {
-	*streamSink
-	end int64 // of the part
-}
-
-func newPartSink(w io.Writer, p *Part) partSink {
-	s := &streamSink{Stream: store.NewStreamFrom(w, p.Range.Off, streamWindow), name: "-"}
-	return partSink{s, p.Range.End}
-}
-
-// Restart never works: the object is the one that has been described.
-func (partSink) Restart() error { return errOtherObject }
-
-func (s partSink) Commit(ctx context.Context, o store.CommitOptions) (string, error) {
-	o.Size = s.end
-	return s.streamSink.Commit(ctx, o)
+func newPartSink(w io.Writer, p *Part) *streamSink {
+	return &streamSink{Stream: store.NewStreamFrom(w, p.Range.Off, streamWindow), name: "-", part: p}
 }
 
 func (s *streamSink) stream() *streamSink { return s }
@@ -99,9 +85,10 @@ func (s *streamSink) failed() error {
 	return s.Err()
 }
 
-// Restart works as long as the consumer was to have none of what was written.
+// Restart works as long as the consumer was to have none of what was written, unless the object is
+// one that has been described.
 func (s *streamSink) Restart() error {
-	if !s.Stream.Restart() {
+	if s.part != nil || !s.Stream.Restart() {
 		return errOtherObject
 	}
 	return nil
@@ -123,5 +110,8 @@ func (s *streamSink) room(ctx context.Context, end int64) error {
 }
 
 func (s *streamSink) Commit(ctx context.Context, o store.CommitOptions) (string, error) {
+	if s.part != nil {
+		o.Size = s.part.Range.End
+	}
 	return s.name, errors.Join(s.Finish(ctx, o.Size), s.Close())
 }

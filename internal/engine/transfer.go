@@ -14,9 +14,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// errReleased is why a transfer is cancelled when the scheduler takes its range
-// away, errMoved when its connection leads nowhere any more, and errOver when the
-// download has ended.
+// Why a transfer is cancelled: errReleased, the scheduler has withdrawn it; errMoved, its link has
+// moved; errOver, the download has ended. errRefused: the owner did not take its response.
 var (
 	errReleased = errors.New("released by the scheduler")
 	errOver     = errors.New("the download is over")
@@ -47,10 +46,10 @@ type request struct {
 	base      int64 // the scheduler's address of the object's first byte
 	off       int64 // of the first byte that counts
 	overlap   int64 // bytes before off that are asked for as well, to be compared: see proof
-	duplicate bool  // these bytes were asked for before: it is of use only if it is finished
+	duplicate bool  // another request is asked for these bytes, too: it is of use only if it is finished
 	single    bool  // asks for the whole object, without a range
-	first     bool  // nothing of the object has come yet, and nothing is there
-	probe     bool  // only its overlap is wanted: the scheduler knows nothing of it
+	first     bool  // no byte of the object has come, and none is left of an earlier run
+	probe     bool  // it is not the scheduler's: only its overlap, or what it tells of the size, is wanted
 }
 
 // exchange is by what means a transfer gets its bytes. The owner sets it when it launches the
@@ -62,7 +61,7 @@ type exchange struct {
 	waker  *waker
 	sent   scheduler.Time
 	to     sink // of a batch: once the file is open
-	eager  bool // every byte is wanted at once: a consumer waits for it
+	eager  bool // bytes are read as they come, not gathered: a consumer waits for them
 	exact  bool // a body of unknown length has to end at end
 }
 
@@ -76,7 +75,7 @@ type counters struct {
 	got          atomic.Int64 // bytes received, all of them written
 	firstByte    atomic.Int64 // a scheduler.Time; 0: none yet
 	lastByte     atomic.Int64 // of a byte before end
-	waits        atomic.Bool  // for the consumer of a stream, or for other readers, not for the link
+	waits        atomic.Bool  // it waits for a stream's consumer, a file or an allowance, not for the link
 	compared     atomic.Int64 // bytes that were there already, and were compared
 	overlapGot   atomic.Int64 // bytes of the overlap received
 	overlapBytes []byte       // the overlap; the owner may read the first overlapGot of them
@@ -85,22 +84,22 @@ type counters struct {
 // account is what the owner knows of a transfer. The goroutine reads resp once it may.
 type account struct {
 	resp        *fetch.Response // nil until it was judged
-	taken       bool            // its response was
-	refusal     error           // why its response was refused, if that counts against its link
+	taken       bool            // its response was taken
+	refusal     error           // why its response was refused, where that counts against its link; nil: it does not
 	answer      accept.ID       // 0: a validator proves it, or it was not taken
 	objectKnown bool            // of a question: the object was known when the answer came
 	released    bool            // the scheduler has forgotten this transfer
 	useful      int64           // bytes that are of use, once it has been released
-	ended       bool            // its goroutine has
+	ended       bool            // its goroutine has ended
 
 	reported   int64          // bytes that the scheduler knows of
 	reportedAt scheduler.Time // when the last of them came
-	behindGap  int64          // bytes that wait for one that is missing, as long as it does not know of them
-	discarded  int64          // bytes that came in vain over its connection, that the scheduler knows of
-	progress   scheduler.Time // when it was last seen to do what it should
+	behindGap  int64          // bytes behind a lost packet of which the scheduler has not been told
+	discarded  int64          // bytes that came in vain over its connection, as the scheduler was told
+	progress   scheduler.Time // when it last made progress; see watchStalls
 
-	endedBefore int  // requests of its server over its link
-	hadCompany  bool // others of these have ended since it began
+	endedBefore int  // how many requests to its server over its link had ended when it began
+	hadCompany  bool // others of these have ended since
 }
 
 // message is what a transfer tells its owner.
@@ -113,8 +112,7 @@ type message struct {
 	err    error
 }
 
-// noteResponse takes note of the response. The range may have been shortened since it was
-// asked for.
+// noteResponse keeps the response. Its range may have been shortened since it was asked for.
 func (t *transfer) noteResponse(resp *fetch.Response) {
 	t.resp = resp
 	resp.Shorten(t.end.Load())
@@ -129,8 +127,7 @@ func (t *transfer) shorten(end int64) {
 	}
 }
 
-// run makes the request and stores what comes. Its last act is to say that it
-// has ended.
+// run makes the request and stores what comes. Its last act is to tell the owner that it has ended.
 func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 	resp, err := e.open(ctx, t, tell)
 	if err == nil && t.file != nil {
@@ -142,7 +139,7 @@ func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 	switch {
 	case resp == nil:
 	case errors.Is(err, errThere):
-		resp.Discard(worthwhile) // of a byte that only asked a question
+		resp.Discard(worthwhile) // the rest of a response of which one byte was asked for
 	default:
 		if t.lastOfConn.Load() {
 			t.cancel(fetch.ErrSpent)

@@ -10,14 +10,13 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// In clear, the network of one link can answer in a server's place: a portal's page, an
-// object that ends early, or none at all. So what one link alone says of an object's size is
-// believed only when another link agrees, when no other is to be asked, or when no other has
-// answered for parkTime; and bytes of another link from beyond that end outvote it. Once two
-// links have agreed about one object of an origin, each is believed there for the rest of
-// the run.
+// In clear, the network of one link can answer in a server's place: with a portal's page, or with an
+// object that ends early. So the size that one link alone tells is believed only when another link
+// agrees, when there is no other to ask, or when no other has answered for parkTime; bytes of another
+// link from behind that end outvote it. Once two links have agreed about an object of an origin, both
+// are believed there for the rest of the run.
 
-// trust is over which links origins are believed, by all downloads of a run.
+// trust is which links are believed about the objects of each origin. All downloads of a run share it.
 type trust struct {
 	mu sync.Mutex
 	of map[string]linkSet
@@ -25,7 +24,7 @@ type trust struct {
 
 func newTrust() *trust { return &trust{of: map[string]linkSet{}} }
 
-// trustMost bounds the origins that are remembered: a list may lead to any number.
+// trustMost bounds the number of origins: a list may lead to any number of them.
 const trustMost = 4096
 
 func (t *trust) add(u *url.URL, links linkSet) {
@@ -44,7 +43,7 @@ func (t *trust) has(u *url.URL, id scheduler.LinkID) bool {
 
 // sizeVote is what links have said of an object's size.
 type sizeVote struct {
-	agree    linkSet // over which the size that is known was told
+	agree    linkSet // the links over which the size that is known was told
 	believed bool
 }
 
@@ -56,7 +55,7 @@ func (v *sizeVote) confirm(id scheduler.LinkID, u *url.URL, t *trust) {
 	}
 }
 
-// sizeBelieved says whether what the first answer said of the object's size is believed.
+// sizeBelieved says whether the size that the first response told is believed.
 func (d *download) sizeBelieved(now scheduler.Time) bool {
 	if !d.identified || d.vote.believed {
 		return d.vote.believed
@@ -67,15 +66,13 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 	return d.vote.believed
 }
 
-// voteTime is how long others have to contradict a size: longer where one has answered, if only
-// that it is too busy. For such a one a page in place of another kind of file has been held
-// back already, before it was taken.
+// voteTime is how long other links have to contradict a size: longer where one of them has answered, if
+// only that its server is too busy. (An unexpected page has waited for a busy one before it was taken.)
 func (d *download) voteTime() scheduler.Time {
-	for i := range d.links {
-		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(id)) && d.mayTellSize(id) {
-			return d.e.undecidedTime()
-		}
+	if d.others(scheduler.NoLink, func(l *linkState) bool {
+		return (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(l.id)) && d.mayTellSize(l)
+	}) != 0 {
+		return d.e.undecidedTime()
 	}
 	return parkTime
 }
@@ -83,16 +80,11 @@ func (d *download) voteTime() scheduler.Time {
 // awaitsSizes says whether a link that has been asked may still tell another size, or show
 // bytes behind the end that was told.
 func (d *download) awaitsSizes() bool {
-	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTellSize(id) || d.questioned(id) {
-			return true
-		}
-	}
-	return len(d.doubts.responses) > 0
+	return len(d.doubts.responses) > 0 ||
+		d.others(scheduler.NoLink, func(l *linkState) bool { return d.mayTellSize(l) || d.questioned(l.id) }) != 0
 }
 
-// undecidedTime is how long a link that has answered may take to tell whether it agrees: it may stall
-// once.
+// undecidedTime is how long a link that has answered may take to tell a size: it may stall once.
 func (e *Engine) undecidedTime() scheduler.Time {
 	return pageTime + scheduler.Time(e.cfg.StallTimeout)
 }
@@ -102,16 +94,14 @@ func (d *download) questioned(id scheduler.LinkID) bool {
 	return slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.question() && t.link == id })
 }
 
-// mayTellSize says whether a link has still to say of what size the object is.
-func (d *download) mayTellSize(id scheduler.LinkID) bool {
-	l := &d.links[id]
-	return l.mayStillTell() && !l.claim.heard && !d.vote.agree.has(id) && !l.postponed(d.e.now())
+// mayTellSize says whether a link may still tell the object's size.
+func (d *download) mayTellSize(l *linkState) bool {
+	return l.mayStillTell() && !l.claim.heard && !d.vote.agree.has(l.id) && !l.postponed(d.e.now())
 }
 
-// hearSize takes what another link says of the object's size, in an answer that brings the
-// bytes up to end (-1: nobody knows), and says whether the download goes on: not if it was the
-// first one's link that lied. One that says that the object is larger is asked for what is
-// behind the end.
+// hearSize takes what another link tells of the object's size, in a response with the bytes up to end
+// (-1: not known), and says whether this attempt goes on: not if the first response is outvoted. A link
+// that tells a larger size is asked for a byte from behind the end.
 func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identity.Claim, end int64) bool {
 	size, l := d.known.Size(), &d.links[id]
 	if !d.identified || size < 0 || c.Size < 0 && end <= size {
@@ -136,7 +126,7 @@ func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identit
 	return true
 }
 
-// outvote gives up what the first answer said, and its link.
+// outvote gives up the link of the first response, and with it what that has told of the object.
 func (d *download) outvote() {
 	l := &d.links[d.first.link]
 	l.lost, l.err = true, contradiction("over this link the object has %d bytes, over another one more", d.known.Size())

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strings"
@@ -41,28 +40,4 @@ func (b *batch) nameTries(id scheduler.LinkID, dns *net.DNSError) int {
 		most = min(most, n)
 	}
 	return most
-}
-
-// unresolved handles a name that does not resolve, and by which no link has reached
-// anybody: that is no failure of the link, over which others may come. If it is the
-// site's own, its other files wait. Each link has name servers of its own: what one of
-// them cannot resolve is asked of all by a download of its own.
-func (b *batch) unresolved(reqs context.Context, t *transfer, err error) diagnosis {
-	f, dns := t.file, nameError(err)
-	f.breaks++
-	tries := f.breaks
-	if named(f, dns) {
-		b.blame(f.site, t, err)
-		b.postponeSite(reqs, f.site, err)
-		tries = max(tries, f.site.failures) // for whichever of its files
-	}
-	outcome := outcomeOf(err)
-	switch {
-	case f.state == failed: // with its site
-		return diagnosis{outcome: outcome}
-	case tries >= b.nameTries(t.link, dns):
-		return b.denied(reqs, t, err)
-	}
-	b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.breaks)))
-	return diagnosis{outcome: outcome, retry: true}
 }

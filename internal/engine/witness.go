@@ -12,34 +12,32 @@ import (
 )
 
 const (
-	// witnessPause is how long a link is left alone that could not be asked.
+	// witnessPause is how long a link is not asked again that could not be reached.
 	witnessPause = 200 * scheduler.Millisecond
 	// witnessTime is after what time without an answer another link is asked as well.
 	witnessTime = 500 * scheduler.Millisecond
 )
 
-// The files of a batch are asked for over one link each, mostly, so that nobody contradicts
-// what that link's network says of a file's size (see trust.go). For one file of an origin
-// another link is asked, too: as long as it has not agreed, files of that origin that are
-// complete wait.
+// The files of a batch are mostly asked for over one link each, so that no other link contradicts what
+// its network says of a file's size (see trust.go). So for one file of an origin another link, the
+// witness, is asked for a byte. Until it has agreed, complete files of that origin wait.
 
-// witnesses is what is known of who told a file's size.
+// witnesses is over which links a file's size was told, and asked for.
 type witnesses struct {
-	first   scheduler.LinkID // over which it was told first
-	asked   linkSet          // which were asked, or are being asked
-	retry   linkSet          // of these, those that may yet answer
-	since   scheduler.Time   // when it was first told
-	pending int              // of these, those that have not answered: another file may be asked for meanwhile
-	busy    int              // answers of others that asked to come again later
+	first scheduler.LinkID // over which it was told first
+	asked linkSet          // that were asked, or are being asked
+	retry linkSet          // of asked: those that have failed and may be asked again
+	since scheduler.Time   // when it was told first
+	busy  int              // answers of others that asked to come again later
 }
 
-// disputed notes that a link's server tells another size of the file than others.
+// disputed notes that a link's server tells another size than others do.
 func (f *file) disputed(id scheduler.LinkID) {
 	f.disagree |= f.vote.agree
 	f.disagree.add(id)
 }
 
-// believes says whether a file's size is believed; if not, others are asked, and it waits.
+// believes says whether a file's size is believed. If not, other links are asked, and the file waits.
 func (b *batch) believes(reqs context.Context, f *file) bool {
 	v := &f.vote
 	v.believed = v.believed || b.e.trust.has(f.job.URL, f.witnesses.first) || b.uncontested(reqs, f)
@@ -49,57 +47,40 @@ func (b *batch) believes(reqs context.Context, f *file) bool {
 	return v.believed
 }
 
-// uncontested says whether nobody else is to be asked about a file's size; otherwise somebody is
-// being asked, or will be.
+// uncontested says whether there is no other link to ask about a file's size. Otherwise one is being
+// asked, or will be.
 func (b *batch) uncontested(reqs context.Context, f *file) bool {
 	w, now := &f.witnesses, b.e.now()
 	if t := f.site.witness; t != nil && now-t.sent < witnessTime || now < f.site.askAgain {
 		return false
 	}
-	id, ok := b.witnessLink(f)
-	if !ok && w.retry != 0 && now-w.since < b.voteTime(f) { // while another one is silent
+	ids := b.witnessLinks(f)
+	if len(ids) == 0 && w.retry != 0 && now-w.since < b.voteTime(f) { // while another one is silent
 		w.asked &^= w.retry
 		w.retry = 0
-		id, ok = b.witnessLink(f)
+		ids = b.witnessLinks(f)
 	}
-	if !ok && (f.site.witness != nil || w.pending > 0) {
-		return false
+	if len(ids) == 0 { // those that are being asked may yet answer
+		return !slices.ContainsFunc(b.transfers, func(t *transfer) bool { return t.probe && (t.file == f || t == f.site.witness) })
 	}
-	if !ok {
-		return true
-	}
-	t := b.newProbe(id, f.job.ID, f.job.URL)
+	t := b.newProbe(ids[0], f.job.ID, f.job.URL)
 	t.file, t.first = f, true
 	t.end.Store(1)
 	f.site.witness = t
-	w.asked.add(id)
-	w.pending++
+	w.asked.add(ids[0])
 	b.launch(reqs, t)
 	return false
 }
 
-// witnessLink is the link to ask about a file: the nearest that has not been, and one that is
-// banned only where there is no other.
-func (b *batch) witnessLink(f *file) (best scheduler.LinkID, ok bool) {
-	least := scheduler.Never
-	for i := range b.links {
-		l, id := &b.links[i], scheduler.LinkID(i)
-		if id == f.witnesses.first || f.witnesses.asked.has(id) || !l.there || l.lost || l.use.resting || l.quota.exhausted {
-			continue
-		}
-		rtt := b.core.RTT(id)
-		if l.use.banned {
-			rtt = scheduler.Never - 1
-		}
-		if rtt < least {
-			best, least, ok = id, rtt, true
-		}
-	}
-	return best, ok
+// witnessLinks are the links to ask about a file that have not been, the nearest first.
+func (b *batch) witnessLinks(f *file) []scheduler.LinkID {
+	return b.nearest(func(l *linkState) bool {
+		return l.id != f.witnesses.first && !f.witnesses.asked.has(l.id) && l.usable() && !l.use.resting
+	})
 }
 
-// hearWitness takes what another link's server says of a file, and whether it says that it is HTML:
-// a portal's page may be as large as a file by chance.
+// hearWitness takes what another link's server tells of a file, and whether it is a page: a portal's page
+// may have the size of a file by chance.
 func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim, page bool) {
 	f := t.file
 	if f.vote.believed || b.err != nil {
@@ -127,12 +108,11 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) diagnos
 		b.hearWitness(reqs, t, claimOf(fe.Object), t.file.page)
 	}
 	f, now := t.file, b.e.now()
-	f.witnesses.pending--
 	if f.site.witness == t {
 		f.site.witness = nil
 	}
 	switch c := classOf(err); c {
-	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy, fetch.Protocol: // it may yet answer
+	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy, fetch.Protocol: // it may answer the next time
 		f.witnesses.retry.add(t.link)
 		pause := witnessPause
 		if c == fetch.Busy {
@@ -140,7 +120,7 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) diagnos
 			f.site.over[t.link].heard = now
 			pause = scheduler.Time(backoff(f.witnesses.busy))
 		}
-		if _, others := b.witnessLink(f); now-f.witnesses.since < b.voteTime(f) && !others {
+		if now-f.witnesses.since < b.voteTime(f) && len(b.witnessLinks(f)) == 0 {
 			f.witnesses.asked &^= f.witnesses.retry
 			f.witnesses.retry = 0
 			f.site.askAgain = now + pause
@@ -166,18 +146,17 @@ func (b *batch) takeUnconfirmed(s *site) (files []*file) {
 	return files
 }
 
-// voteTime is how long others have to contradict a file's size: longer where one has answered of
-// its site, if only that it is too busy.
+// voteTime is how long other links have to contradict a file's size: longer where the file's site has
+// answered over one of them, if only that it is too busy.
 func (b *batch) voteTime(f *file) scheduler.Time {
-	for i := range b.links {
-		if l := &b.links[i]; scheduler.LinkID(i) != f.witnesses.first && l.usable() && !l.use.resting && f.site.over[i].heard > 0 {
-			return b.e.undecidedTime()
-		}
+	if b.others(f.witnesses.first, func(l *linkState) bool { return l.usable() && !l.use.resting && f.site.over[l.id].heard > 0 }) != 0 {
+		return b.e.undecidedTime()
 	}
 	return parkTime
 }
 
-// watchVotes lets files be believed that nobody has contradicted in time.
+// watchVotes believes the sizes that no link has contradicted in time, and has other links asked when
+// that is due.
 func (b *batch) watchVotes(now scheduler.Time) {
 	b.unconfirmed = slices.DeleteFunc(b.unconfirmed, func(f *file) bool {
 		if f.vote.believed { // since it was last looked at
@@ -189,7 +168,7 @@ func (b *batch) watchVotes(now scheduler.Time) {
 		switch t := f.site.witness; {
 		case now-f.witnesses.since >= b.voteTime(f):
 			f.vote.believed = true
-			if b.voteTime(f) == parkTime { // nobody else answers: let the others not wait as long
+			if b.voteTime(f) == parkTime { // no other link answers: the origin's other files need not wait
 				b.e.trust.add(f.job.URL, 1<<f.witnesses.first)
 			}
 			if t != nil {

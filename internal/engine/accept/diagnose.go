@@ -28,28 +28,6 @@ const (
 	FileDenied                     // the server does not serve the file
 )
 
-// Blame is what a cause is about: what else it touches will fail as well.
-type Blame uint8
-
-// What may be to blame.
-const (
-	Server Blame = iota
-	Link
-	File
-)
-
-// Blame says what a cause is about.
-func (c Cause) Blame() Blame {
-	switch c {
-	case LinkFailed:
-		return Link
-	case FileBroke, FileWithoutRanges, FileOdd, FileDenied:
-		return File
-	default:
-		return Server
-	}
-}
-
 // Ranges is what a server has done over a link when it was asked for ranges.
 type Ranges uint8
 
