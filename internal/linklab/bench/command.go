@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,12 +43,17 @@ is looked for beside linklab, then in $PATH. What is not installed is left out,
 and the report says so. A tool that fails does not stop the others.
 
 Every result is kept at once in a file of JSON lines. An interrupted run goes
-on where it stopped with --resume FILE and the same flags.`
+on where it stopped with --resume FILE and the same flags.
+
+With --document PAGE: makes a page of docs/measured anew, at the top of mlget's
+source tree; other flags change how. The pages:
+`
 
 // flags are the command's, as they are given.
 type flags struct {
 	quick             bool
 	energy, processor bool
+	document          string
 	tls               bool
 	scenarios, tools  []string
 	runs              int
@@ -66,11 +72,15 @@ func Command(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare download tools over emulated links",
-		Long:  help,
+		Long:  help + pages(),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.runs == 0 && cmd.Flags().Changed("runs") {
 				return errors.New("--runs 0: must be within 1..1000") // 0 is what nobody said
+			}
+			f, err := f.withDocument()
+			if err != nil {
+				return err
 			}
 			c, err := f.config()
 			if err != nil {
@@ -82,11 +92,15 @@ func Command(args []string) *cobra.Command {
 			if err := linklab.CheckOut(f.figure); err != nil {
 				return fmt.Errorf("--figure: %w", err)
 			}
+			if f.document == sweeps {
+				return writeSweeps(cmd.Context(), cmd.ErrOrStderr(), f.out)
+			}
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return run(ctx, cmd, c, f) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
 	cmd.Flags().BoolVar(&f.processor, "processor", false, "compare what the tools take of a processor: time and wake-ups")
+	cmd.Flags().StringVar(&f.document, "document", "", "make a `PAGE` of "+documentDir+" anew, as listed above")
 	cmd.Flags().StringSliceVar(&f.files, "files", nil, "compare jobs of many files: a `LIST` of sets, separated by commas:\n"+strings.Join(dataset.Names(), ", ")+"; html/600 for the first 600 files,\nhtml/150+video/6 for both in one job")
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
 	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
@@ -99,7 +113,7 @@ func Command(args []string) *cobra.Command {
 	cmd.Flags().StringVar(&f.figure, "figure", "", "with --files: SVG `FILE` with Mbit/s and joules by the number of connections,\nof mlget-j1, mlget-j2 and so on")
 	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
-	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor")
+	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor", "document")
 	cmd.MarkFlagsMutuallyExclusive("processor", "files")
 	cmd.MarkFlagsMutuallyExclusive("processor", "size")
 	cmd.MarkFlagsMutuallyExclusive("processor", "tls")
@@ -110,10 +124,10 @@ func Command(args []string) *cobra.Command {
 
 // config is what the flags ask for, all tools included.
 func (f flags) config() (Config, error) {
-	c := Config{
+	c := Config{Options: Options{
 		Quick: f.quick, Scenarios: f.scenarios, Rounds: f.runs, TLS: f.tls, Seed: f.seed, Size: 250e6, LoopbackSize: loopbackSize,
 		Energy: f.energy, Processor: f.processor, Files: f.files,
-	}
+	}}
 	names := f.tools
 	switch {
 	case len(f.files) > 0:
@@ -245,6 +259,12 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 	path := f.resume
 	if path == "" {
 		path = "bench-" + time.Now().Format("20060102-150405.000") + ".jsonl"
+		if f.document != "" {
+			path = filepath.Join(stateDir, path)
+			if err := os.MkdirAll(stateDir, 0o755); err != nil {
+				return err
+			}
+		}
 	}
 	journal, err := results.Open[Header, Result](path, h)
 	if err != nil {
@@ -276,8 +296,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 // header describes what will be run.
 func (c Config) header(inv inventory, f flags) Header {
 	h := Header{
-		Schema: schema, Build: inv.build, Quick: c.Quick, Scenarios: c.Scenarios, Rounds: c.Rounds, Size: c.Size,
-		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Processor: c.Processor, Files: c.Files, Seed: c.Seed, ReceiveBuffer: c.ReceiveBuffer, Machine: readMachine("/proc"),
+		Schema: schema, Build: inv.build, Options: c.Options, Machine: readMachine("/proc"),
 		Versions: inv.versions, Notes: inv.notes, Command: f.commandLine(), Date: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, t := range c.Tools {

@@ -14,18 +14,21 @@ import (
 // Report is the results as Markdown.
 func Report(h Header, results []Result) string {
 	w := &writer{}
-	if len(h.Files) > 0 {
+	switch {
+	case len(h.Files) > 0:
 		w.files(h, results)
-		return w.b.String()
-	}
-	if h.Energy {
+	case h.Energy:
 		w.energy(h, results)
-		return w.b.String()
-	}
-	if h.Processor {
+	case h.Processor:
 		w.processor(h, results)
-		return w.b.String()
+	default:
+		w.times(h, results)
 	}
+	return w.b.String()
+}
+
+// times writes the report on how fast the tools are.
+func (w *writer) times(h Header, results []Result) {
 	w.line("# Benchmarks")
 	w.line("")
 	w.line("Written by `linklab bench`; do not edit. Figures of one machine at one time: compare the tools within a table, not across reports.")
@@ -40,7 +43,6 @@ func Report(h Header, results []Result) string {
 	}
 	w.loopback(h, results)
 	w.legend(h)
-	return w.b.String()
 }
 
 // writer collects lines of Markdown.
@@ -117,9 +119,7 @@ func (h Header) missing(results []Result) int {
 
 // config is what the header's results were made with.
 func (h Header) config() Config {
-	c := Config{
-		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy, Processor: h.Processor, Files: h.Files, ReceiveBuffer: h.ReceiveBuffer,
-	}
+	c := Config{Options: h.Options}
 	for _, name := range h.Tools {
 		if t, err := parseTool(name, len(h.Files) > 0); err == nil {
 			c.Tools = append(c.Tools, t)

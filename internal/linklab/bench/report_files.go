@@ -115,11 +115,13 @@ func mbpsPerJoule(runs []Result, bytes int64) float64 {
 	return stats.Median(values)
 }
 
-// roundwise compares two tools' results of the same round.
+// roundwise compares two tools' good results of the same round over the same links.
 func roundwise(a, b []Result, f func(a, b Result) float64) (values []float64) {
 	for _, x := range a {
 		for _, y := range b {
-			if x.Round == y.Round && x.OK() && y.OK() {
+			job := y.Job
+			job.Tool = x.Tool
+			if x.Job == job && x.OK() && y.OK() {
 				values = append(values, f(x, y))
 			}
 		}
