@@ -32,6 +32,9 @@ half an hour.
 With --processor: what the tools take of a processor, beside curl over the better
 link, 5 executions; half an hour. With --runs 3 --tools mlget,curl-best as well:
 ten minutes.
+With --against: this mlget and another build of it in pairs, over links of
+constant rates, 10 pairs, 100 MB; a quarter of an hour. With the same program
+twice: the noise of the measurement.
 
 Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
 loopback device, where server and tool have nothing but each other.
@@ -53,7 +56,7 @@ source tree; other flags change how. The pages:
 type flags struct {
 	quick             bool
 	energy, processor bool
-	document          string
+	against, document string
 	tls               bool
 	scenarios, tools  []string
 	runs              int
@@ -100,20 +103,23 @@ func Command(args []string) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
 	cmd.Flags().BoolVar(&f.processor, "processor", false, "compare what the tools take of a processor: time and wake-ups")
+	cmd.Flags().StringVar(&f.against, "against", "", "compare mlget with another build of it, the program `FILE`, in pairs of runs")
 	cmd.Flags().StringVar(&f.document, "document", "", "make a `PAGE` of "+documentDir+" anew, as listed above")
 	cmd.Flags().StringSliceVar(&f.files, "files", nil, "compare jobs of many files: a `LIST` of sets, separated by commas:\n"+strings.Join(dataset.Names(), ", ")+"; html/600 for the first 600 files,\nhtml/150+video/6 for both in one job")
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
 	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
 	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "`LIST` of tools, separated by commas")
-	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2, over loopback at least 5; energy: 3;\nprocessor: 5)")
-	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick and energy: 100MB)")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2, over loopback at least 5; energy: 3;\nprocessor: 5; against: 10)")
+	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick, energy and against: 100MB)")
 	cmd.Flags().BoolVar(&f.tls, "tls", false, "over TLS too, with HTTP/2 where a tool knows it")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the order, and of everything that is random")
 	cmd.Flags().StringVar(&f.receiveBuffer, "receive-buffer", "", "largest receive buffer of a connection: `SIZE` in bytes, as of an old\nphone (default enough for every link)")
 	cmd.Flags().StringVar(&f.figure, "figure", "", "with --files: SVG `FILE` with Mbit/s and joules by the number of connections,\nof mlget-j1, mlget-j2 and so on")
 	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
-	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor", "document")
+	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor", "against", "document")
+	cmd.MarkFlagsMutuallyExclusive("against", "files")
+	cmd.MarkFlagsMutuallyExclusive("against", "tools")
 	cmd.MarkFlagsMutuallyExclusive("processor", "files")
 	cmd.MarkFlagsMutuallyExclusive("processor", "size")
 	cmd.MarkFlagsMutuallyExclusive("processor", "tls")
@@ -143,6 +149,9 @@ func (f flags) config() (Config, error) {
 		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 5)
 		c.Scenarios = orElse(c.Scenarios, processorScenarios()...)
 		names = orElse(names, "mlget", "curl-best", "aria2-2")
+	case f.against != "":
+		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 10)
+		c.Scenarios, names = orElse(c.Scenarios, constantRate()...), []string{"mlget", other}
 	case f.quick:
 		c.Size, c.LoopbackSize = 100e6, 500e6
 		c.Scenarios = orElse(c.Scenarios, loopback, "high-speed", "low-speed", "always-online", "wifi-dies", "lossy")
@@ -159,6 +168,12 @@ func (f flags) config() (Config, error) {
 		c.Rounds = 2
 	case c.Rounds == 0:
 		c.Rounds = 10
+	}
+	if f.against != "" {
+		var err error
+		if c.Against, err = hashFile(f.against); err != nil {
+			return c, fmt.Errorf("--against: %w", err)
+		}
 	}
 	if f.size != "" {
 		n, err := linklab.ParseSize(f.size)
@@ -239,7 +254,7 @@ func (c Config) checkScenarios() error {
 
 // run does what the command is for.
 func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error) {
-	inv, usable, err := takeInventory(ctx, c.Tools)
+	inv, usable, err := takeInventory(ctx, c.Tools, f.against)
 	if err != nil {
 		return err
 	}
@@ -326,6 +341,7 @@ func (f flags) commandLine() string {
 	}
 	add(f.energy, "--energy")
 	add(f.processor, "--processor")
+	add(f.against != "", "--against OTHER")
 	add(len(f.files) > 0, "--files %s", strings.Join(f.files, ","))
 	add(f.quick, "--quick")
 	add(len(f.scenarios) > 0, "--scenarios %s", strings.Join(f.scenarios, ","))

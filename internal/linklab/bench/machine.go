@@ -81,8 +81,17 @@ type inventory struct {
 
 // takeInventory looks for the programs of the tools and returns the tools that
 // can be run; each of the others has a note that says why not.
-func takeInventory(ctx context.Context, tools []Tool) (inventory, []Tool, error) {
+// against is another build of mlget, if one is compared to.
+func takeInventory(ctx context.Context, tools []Tool, against string) (inventory, []Tool, error) {
 	v := inventory{paths: map[string]string{}}
+	if against != "" {
+		path, err := filepath.Abs(against)
+		if err != nil {
+			return v, nil, err
+		}
+		v.paths[other] = path
+		v.versions = append(v.versions, version(ctx, other, path))
+	}
 	var usable []Tool
 	values := map[string][]string{} // of mlget's flags
 	for _, t := range tools {
@@ -175,7 +184,7 @@ func ask(ctx context.Context, path string, args ...string) string {
 func version(ctx context.Context, program, path string) string {
 	arg := "--version"
 	switch program {
-	case "mlget":
+	case "mlget", other:
 		arg = "version"
 	case "nginx":
 		arg = "-v"

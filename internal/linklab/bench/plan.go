@@ -33,7 +33,10 @@ type Options struct {
 	// Files are sets of files (see package dataset), each a job of its own, instead
 	// of a body of Size; the tools are then those of ParseFilesTool.
 	Files []string `json:"files,omitempty"`
-	Seed  uint64   `json:"seed"`
+	// Against is the SHA-256 of another build of mlget, to which this one is compared in
+	// pairs; empty: none.
+	Against string `json:"against_sha256,omitempty"`
+	Seed    uint64 `json:"seed"`
 	// ReceiveBuffer is the largest receive buffer of a connection in bytes, as of an old
 	// phone; 0: enough for every link.
 	ReceiveBuffer int64 `json:"receive_buffer_bytes,omitempty"`
@@ -67,7 +70,11 @@ func (c Config) Plan() []Job {
 		rng.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 		for _, k := range cells {
 			tools := c.toolsFor(k.scenario, k.files)
-			rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
+			if c.Against != "" {
+				pair(tools, round)
+			} else {
+				rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
+			}
 			for _, t := range tools {
 				j := Job{k.scenario, k.files, k.transport, t.Name, round}
 				if k.scenario == loopback {
@@ -138,7 +145,7 @@ func (c Config) toolsFor(scenario, files string) []Tool {
 	if c.Processor && files != "" {
 		return c.toolsForFiles()
 	}
-	if scenario != loopback {
+	if scenario != loopback || c.Against != "" {
 		return slices.Clone(c.Tools)
 	}
 	var tools []Tool

@@ -21,6 +21,8 @@ func Report(h Header, results []Result) string {
 		w.energy(h, results)
 	case h.Processor:
 		w.processor(h, results)
+	case h.Against != "":
+		w.builds(h, results)
 	default:
 		w.times(h, results)
 	}
