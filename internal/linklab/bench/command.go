@@ -171,7 +171,7 @@ func (f flags) config() (Config, error) {
 	}
 	if f.against != "" {
 		var err error
-		if c.Against, err = hashFile(f.against); err != nil {
+		if c.Against, err = linklab.HashFile(f.against); err != nil {
 			return c, fmt.Errorf("--against: %w", err)
 		}
 	}

@@ -2,11 +2,8 @@ package bench
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,7 +115,7 @@ func takeInventory(ctx context.Context, tools []Tool, against string) (inventory
 	}
 	if mlget := v.paths[Tool{}.program()]; mlget != "" {
 		var err error
-		if v.build, err = hashFile(mlget); err != nil {
+		if v.build, err = linklab.HashFile(mlget); err != nil {
 			return v, nil, err
 		}
 	}
@@ -205,26 +202,4 @@ func firstNumber(text string) string {
 		}
 	}
 	return "of unknown version"
-}
-
-// hashFile is the hexadecimal SHA-256 of a file. Where something else is, a directory
-// for instance, there is none.
-func hashFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: no regular file: %w", path, os.ErrNotExist)
-	}
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	h := sha256.New()
-	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 1<<18)); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
