@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -54,18 +53,12 @@ func (w *writer) builds(h Header, results []Result) {
 
 // comparison is a row of two builds' table.
 func comparison(title string, ours, theirs []Result) []string {
-	of := func(f func(Result) float64) []float64 {
-		values := roundwise(ours, theirs, func(a, b Result) float64 { return f(a) / f(b) })
-		return slices.DeleteFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
-	}
-	times, cpu := of(timeOf), of(func(r Result) float64 { return r.CPU })
-	delta := func(runs []Result) string {
-		return num(stats.Median(known(good(runs), func(r Result) *float64 { return r.LinkDelta })), 3)
-	}
+	of := func(f func(Result) float64) []float64 { return roundwise(ours, theirs, ratioOf(f)) }
+	times, cpu, delta := of(timeOf), of(cpuOf), median("", 3, deltaOf)
 	return []string{
 		title, num(stats.Median(times), 4), interval(times), num(stats.Median(cpu), 3), interval(cpu),
 		num(stats.Median(of(func(r Result) float64 { return float64(r.PeakRSS) })), 3),
-		delta(ours), delta(theirs), num(float64(len(times)), 0),
+		delta.cell(ours), delta.cell(theirs), num(float64(len(times)), 0),
 	}
 }
 
