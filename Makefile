@@ -130,7 +130,7 @@ test-windows-all: $(TOOLS)/gotestsum-$(GOTESTSUM) ## the same, with the packages
 	@sh .ci/test-windows $(TOOLS)/gotestsum-$(GOTESTSUM) all
 
 # The results stay in .cache/bench: when interrupted, `bin/linklab bench` with
-# the same flags and --resume FILE goes on.
+# the same flags and --resume FILE goes on. Other pages: `bin/linklab bench --help`.
 .PHONY: bench
 bench: build ## compare with other tools over emulated links, quickly; writes docs/measured/benchmarks.md
 	@mkdir -p .cache/bench
@@ -166,52 +166,6 @@ soak-day: ## a day's stream over loopback, and jobs of 10,000 files, SOAKTIME (5
 	@mkdir -p .cache
 	@MLGET_SOAK=$(SOAKTIME) go test -count=1 -timeout 1h -v -run 'TestSoakStream|TestSoakJobs' ./cmd/mlget ./internal/engine \
 		> .cache/soak-day.txt 2>&1; status=$$?; grep -E '^ok|FAIL|_test.go:' .cache/soak-day.txt; exit $$status
-
-# Of the scenarios that are held against a bound.
-BOUNDED = high-speed,high-speed-s6,low-speed,techno-stationary,techno-moving,always-online,long-fat,lossy,wifi-dies,lte-dies-and-returns,wifi-sags
-
-.PHONY: bench-bound
-bench-bound: build ## how near mlget alone comes to the bound, five times: 40 minutes; writes docs/measured/efficiency.md
-	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3 --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/measured/efficiency.md
-
-.PHONY: bench-aria2
-bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five times: 75 minutes; writes docs/measured/beside-aria2.md
-	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/measured/beside-aria2.md
-
-.PHONY: bench-mptcp
-bench-mptcp: build ## mlget beside curl over the kernel's MPTCP, twice: 4 minutes; writes docs/measured/mptcp.md
-	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget,aria2-2,curl-mptcp,curl-best --scenarios high-speed,low-speed,techno-stationary,lossy --runs 2 --size 50MB --out ../../docs/measured/mptcp.md
-
-.PHONY: bench-processor
-bench-processor: build ## mlget's processor time and wake-ups beside curl and aria2, half an hour, with BENCH_FLAGS='--runs 3 --tools mlget,curl-best' ten minutes; writes docs/measured/processor.md
-	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --processor $(BENCH_FLAGS) --out ../../docs/measured/processor.md
-
-# The state files in .cache/bench keep what is done; remove them to measure anew.
-.PHONY: bench-sweeps
-bench-sweeps: build ## figures 7 and 8 of Guner and Kosar's trade-offs, half an hour; writes docs/measured/sweeps.md
-	@mkdir -p .cache/bench
-	@{ echo "# Grids and tails"; echo; \
-	echo "For who compares with figures 7 and 8 of Guner and Kosar's trade-offs. Written by \`make bench-sweeps\` (\`mlget bench sweep\` in the laboratory); do not edit. Power is that of the laboratory's battery: the radios' models (docs/energy-models.md) and 0.7 W. One download each; files at once stop at the number of files."; \
-	for set in html/100:1,2,4,8,16,32 image/50:1,2,4,8,16,32 video/8:1,2,4,8; do \
-		echo; echo "## Figure 7: $${set%%:*} over sydney"; echo; \
-		bin/linklab run --scenario sydney --server nginx --files $${set%%:*} --gauge 250ms -- sh -c "bin/mlget bench sweep -i \$$LINKLAB_LIST \
-			-j $${set##*:} -p 1,2,4,8 -b 16K -n 1 --warm-up 0 --cool-down 1s --power-baseline 1s --state .cache/bench/sweep-$${set%%/*}.jsonl \
-			-- --links wlan0 --sysfs \$$LINKLAB_SYSFS --power battery --power-interval 250ms" || exit; \
-	done; \
-	for link in wlan0,down=40,rtt=20,power=wifi:3s rmnet0,down=40,rtt=50,power=lte:13s; do \
-		echo; echo "## Figure 8: files of 17 MB over $${link%%:*}"; echo; \
-		bin/linklab run --link $${link%%:*} --server nginx --files video/2 --gauge 100ms -- sh -c "bin/mlget bench sweep -i \$$LINKLAB_LIST \
-			--tails $${link##*:} -n 3 --cool-down 1s -- --links \$$LINKLAB_LINKS --sysfs \$$LINKLAB_SYSFS --power battery --power-interval 100ms" || exit; \
-	done; } > .cache/bench/sweeps.md && mv .cache/bench/sweeps.md docs/measured/sweeps.md
-
-.PHONY: bench-files
-bench-files: build ## compare over jobs of many files, over two hours; writes docs/measured/many-files.md
-	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --files html,image,video/16 --scenarios sydney,sydney-dual --out ../../docs/measured/many-files.md
 
 .PHONY: clean
 clean: ## remove what was built, tools included

@@ -1,25 +1,49 @@
 package sweep
 
 import (
+	"encoding/json"
 	"math"
+	"strconv"
 
 	"github.com/mlget/mlget/internal/stats"
 )
 
-// Summary is what the trials of one setting have come to: medians over those
-// that did not fail. NaN is a figure that nobody has.
+// Figure is a number that may be unknown: then it is NaN, and null in JSON.
+type Figure float64
+
+func (f Figure) known() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
+
+// MarshalJSON gives the number or null.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	if !f.known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
+// text is the figure with so many decimals.
+func (f Figure) text(decimals int) string {
+	if !f.known() {
+		return none
+	}
+	return strconv.FormatFloat(float64(f), 'f', decimals, 64)
+}
+
+// Summary is what the trials of one setting have come to: medians over those that did not
+// fail.
 type Summary struct {
 	Setting
-	Runs, Failed   int
-	Mbps           float64
-	MbpsDeviation  float64 // sample standard deviation
-	JoulesPer100MB float64 // dynamic energy
-	TailJoules     float64
-	MbpsPerJoule   float64
-	MedianWatts    float64
-	PeakWatts      float64
-	CPU            float64 // s
-	Connections    float64
+	Runs           int    `json:"runs"`
+	Failed         int    `json:"failed"`
+	Mbps           Figure `json:"mbps"`
+	MbpsDeviation  Figure `json:"mbps_deviation"`   // sample standard deviation
+	JoulesPer100MB Figure `json:"joules_per_100mb"` // dynamic energy
+	TailJoules     Figure `json:"tail_joules"`
+	MbpsPerJoule   Figure `json:"mbps_per_joule"`
+	MedianWatts    Figure `json:"median_watts"`
+	PeakWatts      Figure `json:"peak_watts"`
+	CPU            Figure `json:"cpu_seconds"`
+	Connections    Figure `json:"connections"`
 }
 
 // Summarise sums up the results of every setting of the grid.
@@ -47,8 +71,8 @@ func Summarise(g Grid, results []Result) []Summary {
 			}
 			return v
 		}
-		of := func(f func(Result) float64) float64 { return stats.Median(values(f)) }
-		optional := func(f func(Result) *float64) float64 {
+		of := func(f func(Result) float64) Figure { return Figure(stats.Median(values(f))) }
+		optional := func(f func(Result) *float64) Figure {
 			return of(func(r Result) float64 {
 				if p := f(r); p != nil {
 					return *p
@@ -57,7 +81,7 @@ func Summarise(g Grid, results []Result) []Summary {
 			})
 		}
 		sum.Mbps = of(Result.mbps)
-		sum.MbpsDeviation = stats.Sigma(values(Result.mbps))
+		sum.MbpsDeviation = Figure(stats.Sigma(values(Result.mbps)))
 		sum.JoulesPer100MB = of(Result.joulesPer100MB)
 		sum.MbpsPerJoule = of(func(r Result) float64 { return r.mbps() / (r.joulesPer100MB() * float64(r.Bytes) / 1e8) })
 		sum.TailJoules = optional(func(r Result) *float64 { return r.TailJoules })

@@ -5,20 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 )
 
 // none stands where there is no figure.
 const none = "–"
-
-func figure(v float64, decimals int) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return none
-	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
-}
 
 // size writes a block's size.
 func size(n int64) string {
@@ -32,16 +24,16 @@ func size(n int64) string {
 type measureOf struct {
 	title    string
 	decimals int
-	of       func(Summary) float64
+	of       func(Summary) Figure
 }
 
 func measures() []measureOf {
 	return []measureOf{
-		{"Throughput, Mbit/s", 2, func(s Summary) float64 { return s.Mbps }},
-		{"Dynamic energy, J/100 MB", 2, func(s Summary) float64 { return s.JoulesPer100MB }},
-		{"Power, median, W", 2, func(s Summary) float64 { return s.MedianWatts }},
-		{"Power, peak, W", 2, func(s Summary) float64 { return s.PeakWatts }},
-		{"CPU, s", 2, func(s Summary) float64 { return s.CPU }},
+		{"Throughput, Mbit/s", 2, func(s Summary) Figure { return s.Mbps }},
+		{"Dynamic energy, J/100 MB", 2, func(s Summary) Figure { return s.JoulesPer100MB }},
+		{"Power, median, W", 2, func(s Summary) Figure { return s.MedianWatts }},
+		{"Power, peak, W", 2, func(s Summary) Figure { return s.PeakWatts }},
+		{"CPU, s", 2, func(s Summary) Figure { return s.CPU }},
 	}
 }
 
@@ -69,7 +61,7 @@ func Markdown(w io.Writer, h Header, results []Result) error {
 			}
 			fmt.Fprintf(&b, "\n%s; blocks of %s\n", m.title, size(block))
 			matrix(&b, "files at once \\ streams", labels(h.Grid.Concurrency), labels(h.Grid.Parallelism), func(row, column int) string {
-				return figure(m.of(at[Setting{h.Grid.Concurrency[row], h.Grid.Parallelism[column], block}]), m.decimals)
+				return m.of(at[Setting{h.Grid.Concurrency[row], h.Grid.Parallelism[column], block}]).text(m.decimals)
 			})
 		}
 		if len(h.Grid.Block) < 2 {
@@ -82,7 +74,7 @@ func Markdown(w io.Writer, h Header, results []Result) error {
 		for _, p := range h.Grid.Parallelism {
 			fmt.Fprintf(&b, "\n%s; %d streams of a file\n", m.title, p)
 			matrix(&b, "files at once \\ block", labels(h.Grid.Concurrency), blocks, func(row, column int) string {
-				return figure(m.of(at[Setting{h.Grid.Concurrency[row], p, h.Grid.Block[column]}]), m.decimals)
+				return m.of(at[Setting{h.Grid.Concurrency[row], p, h.Grid.Block[column]}]).text(m.decimals)
 			})
 		}
 	}
@@ -90,9 +82,9 @@ func Markdown(w io.Writer, h Header, results []Result) error {
 	return err
 }
 
-func known(all []Summary, of func(Summary) float64) bool {
+func known(all []Summary, of func(Summary) Figure) bool {
 	for _, s := range all {
-		if !math.IsNaN(of(s)) {
+		if of(s).known() {
 			return true
 		}
 	}
@@ -139,10 +131,12 @@ func CSV(w io.Writer, h Header, results []Result) error {
 		row := []string{
 			strconv.Itoa(s.Concurrency), strconv.Itoa(s.Parallelism), strconv.FormatInt(s.Block, 10), strconv.Itoa(s.Runs), strconv.Itoa(s.Failed),
 		}
-		for _, v := range s.figures() {
+		for _, v := range []Figure{
+			s.Mbps, s.MbpsDeviation, s.JoulesPer100MB, s.TailJoules, s.MbpsPerJoule, s.MedianWatts, s.PeakWatts, s.CPU, s.Connections,
+		} {
 			text := ""
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				text = strconv.FormatFloat(v, 'g', 6, 64)
+			if v.known() {
+				text = strconv.FormatFloat(float64(v), 'g', 6, 64)
 			}
 			row = append(row, text)
 		}
@@ -151,45 +145,14 @@ func CSV(w io.Writer, h Header, results []Result) error {
 	return out.WriteAll(rows)
 }
 
-// figures are the summary's, in the order of CSV's columns.
-func (s Summary) figures() []float64 {
-	return []float64{
-		s.Mbps, s.MbpsDeviation, s.JoulesPer100MB, s.TailJoules, s.MbpsPerJoule, s.MedianWatts, s.PeakWatts, s.CPU, s.Connections,
-	}
-}
-
 // JSON writes the header, the summaries and every result as one object; a figure
 // that nobody has is null.
 func JSON(w io.Writer, h Header, results []Result) error {
-	type summary struct {
-		Setting
-		Runs           int      `json:"runs"`
-		Failed         int      `json:"failed"`
-		Mbps           *float64 `json:"mbps"`
-		MbpsDeviation  *float64 `json:"mbps_deviation"`
-		JoulesPer100MB *float64 `json:"joules_per_100mb"`
-		TailJoules     *float64 `json:"tail_joules"`
-		MbpsPerJoule   *float64 `json:"mbps_per_joule"`
-		MedianWatts    *float64 `json:"median_watts"`
-		PeakWatts      *float64 `json:"peak_watts"`
-		CPU            *float64 `json:"cpu_seconds"`
-		Connections    *float64 `json:"connections"`
-	}
 	doc := struct {
 		Header
-		Settings []summary `json:"settings"`
+		Settings []Summary `json:"settings"`
 		Results  []Result  `json:"results"`
-	}{Header: h, Results: results}
-	for _, s := range Summarise(h.Grid, results) {
-		f := s.figures()
-		p := make([]*float64, len(f))
-		for i := range f {
-			if !math.IsNaN(f[i]) && !math.IsInf(f[i], 0) {
-				p[i] = &f[i]
-			}
-		}
-		doc.Settings = append(doc.Settings, summary{s.Setting, s.Runs, s.Failed, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]})
-	}
+	}{h, Summarise(h.Grid, results), results}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)

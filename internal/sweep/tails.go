@@ -114,8 +114,8 @@ func TailMarkdown(w io.Writer, all []TailSummary) error {
 	b.WriteString("| way | s | Mbit/s | J | tail J | tail, % | J/100 MB, with the tail | runs |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	row := func(s TailSummary, runs string) {
-		fmt.Fprintf(&b, "| %s | %.2f | %s | %.2f | %.2f | %s | %s | %s |\n", s.Name, s.Seconds, figure(s.Mbps, 1),
-			s.Joules, s.TailJoules, figure(100*s.TailJoules/(s.Joules+s.TailJoules), 1), figure(s.Per100MB, 1), runs)
+		fmt.Fprintf(&b, "| %s | %.2f | %s | %.2f | %.2f | %s | %s | %s |\n", s.Name, s.Seconds, Figure(s.Mbps).text(1),
+			s.Joules, s.TailJoules, Figure(100*s.TailJoules/(s.Joules+s.TailJoules)).text(1), Figure(s.Per100MB).text(1), runs)
 	}
 	for _, s := range all {
 		row(s, fmt.Sprint(s.Runs))

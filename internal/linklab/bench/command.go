@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,9 @@ half an hour.
 With --processor: what the tools take of a processor, beside curl over the better
 link, 5 executions; half an hour. With --runs 3 --tools mlget,curl-best as well:
 ten minutes.
+With --against: this mlget and another build of it in pairs, over links of
+constant rates, 10 pairs, 100 MB; a quarter of an hour. With the same program
+twice: the noise of the measurement.
 
 Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
 loopback device, where server and tool have nothing but each other.
@@ -42,12 +46,17 @@ is looked for beside linklab, then in $PATH. What is not installed is left out,
 and the report says so. A tool that fails does not stop the others.
 
 Every result is kept at once in a file of JSON lines. An interrupted run goes
-on where it stopped with --resume FILE and the same flags.`
+on where it stopped with --resume FILE and the same flags.
+
+With --document PAGE: makes a page of docs/measured anew, at the top of mlget's
+source tree; other flags change how. The pages:
+`
 
 // flags are the command's, as they are given.
 type flags struct {
 	quick             bool
 	energy, processor bool
+	against, document string
 	tls               bool
 	scenarios, tools  []string
 	runs              int
@@ -66,11 +75,15 @@ func Command(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare download tools over emulated links",
-		Long:  help,
+		Long:  help + pages(),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.runs == 0 && cmd.Flags().Changed("runs") {
 				return errors.New("--runs 0: must be within 1..1000") // 0 is what nobody said
+			}
+			f, err := f.withDocument()
+			if err != nil {
+				return err
 			}
 			c, err := f.config()
 			if err != nil {
@@ -82,24 +95,31 @@ func Command(args []string) *cobra.Command {
 			if err := linklab.CheckOut(f.figure); err != nil {
 				return fmt.Errorf("--figure: %w", err)
 			}
+			if f.document == sweeps {
+				return writeSweeps(cmd.Context(), cmd.ErrOrStderr(), f.out)
+			}
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return run(ctx, cmd, c, f) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
 	cmd.Flags().BoolVar(&f.processor, "processor", false, "compare what the tools take of a processor: time and wake-ups")
+	cmd.Flags().StringVar(&f.against, "against", "", "compare mlget with another build of it, the program `FILE`, in pairs of runs")
+	cmd.Flags().StringVar(&f.document, "document", "", "make a `PAGE` of "+documentDir+" anew, as listed above")
 	cmd.Flags().StringSliceVar(&f.files, "files", nil, "compare jobs of many files: a `LIST` of sets, separated by commas:\n"+strings.Join(dataset.Names(), ", ")+"; html/600 for the first 600 files,\nhtml/150+video/6 for both in one job")
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
 	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
 	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "`LIST` of tools, separated by commas")
-	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2, over loopback at least 5; energy: 3;\nprocessor: 5)")
-	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick and energy: 100MB)")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2, over loopback at least 5; energy: 3;\nprocessor: 5; against: 10)")
+	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick, energy and against: 100MB)")
 	cmd.Flags().BoolVar(&f.tls, "tls", false, "over TLS too, with HTTP/2 where a tool knows it")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the order, and of everything that is random")
 	cmd.Flags().StringVar(&f.receiveBuffer, "receive-buffer", "", "largest receive buffer of a connection: `SIZE` in bytes, as of an old\nphone (default enough for every link)")
 	cmd.Flags().StringVar(&f.figure, "figure", "", "with --files: SVG `FILE` with Mbit/s and joules by the number of connections,\nof mlget-j1, mlget-j2 and so on")
 	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
-	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor")
+	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor", "against", "document")
+	cmd.MarkFlagsMutuallyExclusive("against", "files")
+	cmd.MarkFlagsMutuallyExclusive("against", "tools")
 	cmd.MarkFlagsMutuallyExclusive("processor", "files")
 	cmd.MarkFlagsMutuallyExclusive("processor", "size")
 	cmd.MarkFlagsMutuallyExclusive("processor", "tls")
@@ -110,10 +130,10 @@ func Command(args []string) *cobra.Command {
 
 // config is what the flags ask for, all tools included.
 func (f flags) config() (Config, error) {
-	c := Config{
+	c := Config{Options: Options{
 		Quick: f.quick, Scenarios: f.scenarios, Rounds: f.runs, TLS: f.tls, Seed: f.seed, Size: 250e6, LoopbackSize: loopbackSize,
 		Energy: f.energy, Processor: f.processor, Files: f.files,
-	}
+	}}
 	names := f.tools
 	switch {
 	case len(f.files) > 0:
@@ -129,6 +149,9 @@ func (f flags) config() (Config, error) {
 		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 5)
 		c.Scenarios = orElse(c.Scenarios, processorScenarios()...)
 		names = orElse(names, "mlget", "curl-best", "aria2-2")
+	case f.against != "":
+		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 10)
+		c.Scenarios, names = orElse(c.Scenarios, constantRate()...), []string{"mlget", other}
 	case f.quick:
 		c.Size, c.LoopbackSize = 100e6, 500e6
 		c.Scenarios = orElse(c.Scenarios, loopback, "high-speed", "low-speed", "always-online", "wifi-dies", "lossy")
@@ -145,6 +168,12 @@ func (f flags) config() (Config, error) {
 		c.Rounds = 2
 	case c.Rounds == 0:
 		c.Rounds = 10
+	}
+	if f.against != "" {
+		var err error
+		if c.Against, err = linklab.HashFile(f.against); err != nil {
+			return c, fmt.Errorf("--against: %w", err)
+		}
 	}
 	if f.size != "" {
 		n, err := linklab.ParseSize(f.size)
@@ -225,7 +254,7 @@ func (c Config) checkScenarios() error {
 
 // run does what the command is for.
 func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error) {
-	inv, usable, err := takeInventory(ctx, c.Tools)
+	inv, usable, err := takeInventory(ctx, c.Tools, f.against)
 	if err != nil {
 		return err
 	}
@@ -245,6 +274,12 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 	path := f.resume
 	if path == "" {
 		path = "bench-" + time.Now().Format("20060102-150405.000") + ".jsonl"
+		if f.document != "" {
+			path = filepath.Join(stateDir, path)
+			if err := os.MkdirAll(stateDir, 0o755); err != nil {
+				return err
+			}
+		}
 	}
 	journal, err := results.Open[Header, Result](path, h)
 	if err != nil {
@@ -276,8 +311,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 // header describes what will be run.
 func (c Config) header(inv inventory, f flags) Header {
 	h := Header{
-		Schema: schema, Build: inv.build, Quick: c.Quick, Scenarios: c.Scenarios, Rounds: c.Rounds, Size: c.Size,
-		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Processor: c.Processor, Files: c.Files, Seed: c.Seed, ReceiveBuffer: c.ReceiveBuffer, Machine: readMachine("/proc"),
+		Schema: schema, Build: inv.build, Options: c.Options, Machine: readMachine("/proc"),
 		Versions: inv.versions, Notes: inv.notes, Command: f.commandLine(), Date: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, t := range c.Tools {
@@ -307,6 +341,7 @@ func (f flags) commandLine() string {
 	}
 	add(f.energy, "--energy")
 	add(f.processor, "--processor")
+	add(f.against != "", "--against OTHER")
 	add(len(f.files) > 0, "--files %s", strings.Join(f.files, ","))
 	add(f.quick, "--quick")
 	add(len(f.scenarios) > 0, "--scenarios %s", strings.Join(f.scenarios, ","))

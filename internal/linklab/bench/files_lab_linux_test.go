@@ -22,7 +22,7 @@ func TestRealFiles(t *testing.T) {
 		paths["curl"] = curl
 		names = append(names, "curl")
 	}
-	c := Config{Scenarios: []string{writeScenario(t)}, Files: []string{"html/3+image/1"}, Rounds: 1, Seed: 3, TLS: true}
+	c := Config{Options: Options{Scenarios: []string{writeScenario(t)}, Files: []string{"html/3+image/1"}, Rounds: 1, Seed: 3, TLS: true}}
 	for _, name := range names {
 		tool, err := ParseFilesTool(name)
 		if err != nil {

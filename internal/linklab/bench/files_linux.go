@@ -83,7 +83,7 @@ func (s *served) ask(base, dir string) (list string, err error) {
 func (s *served) check(dir string) (string, error) {
 	missing, wrong := 0, 0
 	for name, want := range s.sums {
-		switch sum, err := hashFile(filepath.Join(dir, name)); {
+		switch sum, err := linklab.HashFile(filepath.Join(dir, name)); {
 		case errors.Is(err, os.ErrNotExist):
 			missing++
 		case err != nil:

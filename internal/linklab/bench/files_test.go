@@ -101,7 +101,7 @@ func TestPlanOfManyFiles(t *testing.T) {
 }
 
 func TestReportOfManyFiles(t *testing.T) {
-	h := Header{Schema: schema, Scenarios: []string{"sydney"}, Tools: []string{"mlget", "wget"}, Files: []string{"html/600"}, Rounds: 2, Size: 1}
+	h := Header{Schema: schema, Options: Options{Scenarios: []string{"sydney"}, Files: []string{"html/600"}, Rounds: 2, Size: 1}, Tools: []string{"mlget", "wget"}}
 	var results []Result
 	for round := range 2 {
 		for tool, seconds := range map[string]float64{"mlget": 11, "wget": 187} {

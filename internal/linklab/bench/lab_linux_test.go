@@ -61,7 +61,8 @@ func TestRealRuns(t *testing.T) {
 	linklab.SkipIfUnsupported(t)
 	name := writeScenario(t)
 	c := Config{
-		Scenarios: []string{loopback, name}, Tools: mustParse(t, "mlget-3"), Rounds: 1, Size: 3e6, LoopbackSize: 3e6, TLS: true, Seed: 3,
+		Options: Options{Scenarios: []string{loopback, name}, Rounds: 1, Size: 3e6, LoopbackSize: 3e6, TLS: true, Seed: 3},
+		Tools:   mustParse(t, "mlget-3"),
 	}
 	r, err := newRunner(c, map[string]string{"mlget": buildMlget(t)}, linklab.ServerBuiltin)
 	if err != nil {
@@ -122,7 +123,7 @@ func TestToolsThatFail(t *testing.T) {
 		if err := os.WriteFile(program, []byte(tc.script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		c := Config{Quick: true, Scenarios: []string{name}, Tools: mustParse(t, "mlget"), Rounds: 1, Size: 1e4, Seed: 3}
+		c := Config{Options: Options{Quick: true, Scenarios: []string{name}, Rounds: 1, Size: 1e4, Seed: 3}, Tools: mustParse(t, "mlget")}
 		r, err := newRunner(c, map[string]string{"mlget": program}, linklab.ServerBuiltin)
 		if err != nil {
 			t.Fatal(err)

@@ -2,11 +2,8 @@ package bench
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,8 +78,17 @@ type inventory struct {
 
 // takeInventory looks for the programs of the tools and returns the tools that
 // can be run; each of the others has a note that says why not.
-func takeInventory(ctx context.Context, tools []Tool) (inventory, []Tool, error) {
+// against is another build of mlget, if one is compared to.
+func takeInventory(ctx context.Context, tools []Tool, against string) (inventory, []Tool, error) {
 	v := inventory{paths: map[string]string{}}
+	if against != "" {
+		path, err := filepath.Abs(against)
+		if err != nil {
+			return v, nil, err
+		}
+		v.paths[other] = path
+		v.versions = append(v.versions, version(ctx, other, path))
+	}
 	var usable []Tool
 	values := map[string][]string{} // of mlget's flags
 	for _, t := range tools {
@@ -109,7 +115,7 @@ func takeInventory(ctx context.Context, tools []Tool) (inventory, []Tool, error)
 	}
 	if mlget := v.paths[Tool{}.program()]; mlget != "" {
 		var err error
-		if v.build, err = hashFile(mlget); err != nil {
+		if v.build, err = linklab.HashFile(mlget); err != nil {
 			return v, nil, err
 		}
 	}
@@ -175,7 +181,7 @@ func ask(ctx context.Context, path string, args ...string) string {
 func version(ctx context.Context, program, path string) string {
 	arg := "--version"
 	switch program {
-	case "mlget":
+	case "mlget", other:
 		arg = "version"
 	case "nginx":
 		arg = "-v"
@@ -196,26 +202,4 @@ func firstNumber(text string) string {
 		}
 	}
 	return "of unknown version"
-}
-
-// hashFile is the hexadecimal SHA-256 of a file. Where something else is, a directory
-// for instance, there is none.
-func hashFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: no regular file: %w", path, os.ErrNotExist)
-	}
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	h := sha256.New()
-	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 1<<18)); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

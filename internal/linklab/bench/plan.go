@@ -20,25 +20,32 @@ const loopbackSize = 1e9
 // time is compared, at least: a run takes a second, and nothing there but the machine's own unrest makes one unlike another.
 const quickLoopback = 5
 
-// Config says what is to be run.
-type Config struct {
-	Quick     bool
-	Scenarios []string // built-in ones or files; loopback is one of its own
-	Tools     []Tool
-	Rounds    int   // executions of every tool in every scenario
-	Size      int64 // in bytes, of the body over links
-	TLS       bool  // over TLS too
-	Energy    bool  // what is compared is energy, so that slow tools are waited for
-	Processor bool  // what is compared is processor time and wake-ups, in the cells of processorCells
+// Options say what is to be run, except for the tools, as a file of results keeps it.
+type Options struct {
+	Quick        bool     `json:"quick"`
+	Scenarios    []string `json:"scenarios"` // built-in ones or files; loopback is one of its own
+	Rounds       int      `json:"runs"`      // executions of every tool in every scenario
+	Size         int64    `json:"size_bytes"`
+	LoopbackSize int64    `json:"loopback_size_bytes"` // of the body over the loopback device
+	TLS          bool     `json:"tls"`                 // over TLS too
+	Energy       bool     `json:"energy,omitempty"`    // energy is compared, so that slow tools are waited for
+	Processor    bool     `json:"processor,omitempty"` // processor time and wake-ups are compared, in processorCells
 	// Files are sets of files (see package dataset), each a job of its own, instead
-	// of a body of Size; Tools are then those of ParseFilesTool.
-	Files []string
-	Seed  uint64
+	// of a body of Size; the tools are then those of ParseFilesTool.
+	Files []string `json:"files,omitempty"`
+	// Against is the SHA-256 of another build of mlget, to which this one is compared in
+	// pairs; empty: none.
+	Against string `json:"against_sha256,omitempty"`
+	Seed    uint64 `json:"seed"`
 	// ReceiveBuffer is the largest receive buffer of a connection in bytes, as of an old
 	// phone; 0: enough for every link.
-	ReceiveBuffer int64
-	// LoopbackSize is the size in bytes of the body over the loopback device.
-	LoopbackSize int64
+	ReceiveBuffer int64 `json:"receive_buffer_bytes,omitempty"`
+}
+
+// Config says what is to be run.
+type Config struct {
+	Options
+	Tools []Tool
 }
 
 // Job is one execution of a tool. It is also the job's name: no two of a plan
@@ -63,7 +70,11 @@ func (c Config) Plan() []Job {
 		rng.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 		for _, k := range cells {
 			tools := c.toolsFor(k.scenario, k.files)
-			rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
+			if c.Against != "" {
+				pair(tools, round)
+			} else {
+				rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
+			}
 			for _, t := range tools {
 				j := Job{k.scenario, k.files, k.transport, t.Name, round}
 				if k.scenario == loopback {
@@ -134,7 +145,7 @@ func (c Config) toolsFor(scenario, files string) []Tool {
 	if c.Processor && files != "" {
 		return c.toolsForFiles()
 	}
-	if scenario != loopback {
+	if scenario != loopback || c.Against != "" {
 		return slices.Clone(c.Tools)
 	}
 	var tools []Tool

@@ -12,8 +12,8 @@ import (
 func testConfig(t *testing.T) Config {
 	t.Helper()
 	return Config{
-		Scenarios: []string{"high-speed", loopback, "wifi-dies"}, Tools: mustParse(t, "mlget-3,mlget-1,aria2-2,aria2-16,curl-best,axel"),
-		Rounds: 3, Size: 1e6, TLS: true, Seed: 5, LoopbackSize: 1e6,
+		Options: Options{Scenarios: []string{"high-speed", loopback, "wifi-dies"}, Rounds: 3, Size: 1e6, TLS: true, Seed: 5, LoopbackSize: 1e6},
+		Tools:   mustParse(t, "mlget-3,mlget-1,aria2-2,aria2-16,curl-best,axel"),
 	}
 }
 

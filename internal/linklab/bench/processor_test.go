@@ -9,8 +9,8 @@ import (
 // many, and bodies of its own size.
 func TestProcessorPlan(t *testing.T) {
 	c := Config{
-		Processor: true, Scenarios: processorScenarios(), Tools: mustParse(t, "mlget,curl-best,aria2-2"),
-		Rounds: 2, Size: 100e6, Seed: 1,
+		Options: Options{Processor: true, Scenarios: processorScenarios(), Rounds: 2, Size: 100e6, Seed: 1},
+		Tools:   mustParse(t, "mlget,curl-best,aria2-2"),
 	}
 	if err := c.checkScenarios(); err != nil {
 		t.Fatal(err)

@@ -14,18 +14,23 @@ import (
 // Report is the results as Markdown.
 func Report(h Header, results []Result) string {
 	w := &writer{}
-	if len(h.Files) > 0 {
+	switch {
+	case len(h.Files) > 0:
 		w.files(h, results)
-		return w.b.String()
-	}
-	if h.Energy {
+	case h.Energy:
 		w.energy(h, results)
-		return w.b.String()
-	}
-	if h.Processor {
+	case h.Processor:
 		w.processor(h, results)
-		return w.b.String()
+	case h.Against != "":
+		w.builds(h, results)
+	default:
+		w.times(h, results)
 	}
+	return w.b.String()
+}
+
+// times writes the report on how fast the tools are.
+func (w *writer) times(h Header, results []Result) {
 	w.line("# Benchmarks")
 	w.line("")
 	w.line("Written by `linklab bench`; do not edit. Figures of one machine at one time: compare the tools within a table, not across reports.")
@@ -40,7 +45,6 @@ func Report(h Header, results []Result) string {
 	}
 	w.loopback(h, results)
 	w.legend(h)
-	return w.b.String()
 }
 
 // writer collects lines of Markdown.
@@ -117,9 +121,7 @@ func (h Header) missing(results []Result) int {
 
 // config is what the header's results were made with.
 func (h Header) config() Config {
-	c := Config{
-		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy, Processor: h.Processor, Files: h.Files, ReceiveBuffer: h.ReceiveBuffer,
-	}
+	c := Config{Options: h.Options}
 	for _, name := range h.Tools {
 		if t, err := parseTool(name, len(h.Files) > 0); err == nil {
 			c.Tools = append(c.Tools, t)
@@ -163,21 +165,8 @@ func (w *writer) scenario(h Header, name string, t Transport, results []Result) 
 		return
 	}
 	w.heading("## "+filepath.Base(name), t)
-	w.line("Fluid bound %s s.", span(column(results, boundOf)))
-	names := []string{"tool", "seconds", "σ", "of bound", "Link Δ", "worst", "waste %", "CPU s", "CPU s/GB", "switches/s", "reads", "KiB/read", "RSS MB", "start ms", "runs"}
-	many := h.Rounds >= 2*groupSize
-	if many {
-		names = slices.Insert(names, 2, "med. of med.")
-	}
-	w.head(names...)
-	for _, g := range groups {
-		cells := row(g, h.Size)
-		if many {
-			cells = slices.Insert(cells, 2, num(MedianOfMedians(column(g, timeOf)), 2))
-		}
-		w.row(cells...)
-	}
-	w.failures(groups)
+	w.line("Fluid bound %s s.", span(values(results, boundOf)))
+	w.table(groups, h.timeColumns()...)
 	w.ratios(groups)
 	w.own(groups)
 }
@@ -192,61 +181,26 @@ func (w *writer) heading(title string, t Transport) {
 	w.line("")
 }
 
-func boundOf(r Result) float64 { return r.Bound }
-
-// timeOf is a run's time, infinite if it failed.
-func timeOf(r Result) float64 {
-	if !r.OK() {
-		return math.Inf(1)
-	}
-	return r.Seconds
-}
-
-// efficiencyOf is the bound over a run's time, 0 if it failed.
-func efficiencyOf(r Result) float64 { return r.Bound / timeOf(r) }
-
-func column(results []Result, f func(Result) float64) []float64 {
-	out := make([]float64, 0, len(results))
-	for _, r := range results {
-		out = append(out, f(r))
-	}
-	return out
-}
-
 // good are the runs that did not fail.
 func good(results []Result) []Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return !r.OK() })
 }
 
-// known are those of the values that are there.
-func known(results []Result, f func(Result) *float64) (out []float64) {
-	for _, r := range results {
-		if v := f(r); v != nil {
-			out = append(out, *v)
-		}
+// timeColumns are those of a scenario's table.
+func (h Header) timeColumns() []column {
+	columns := []column{
+		toolColumn(), secondsColumn(),
+		of("σ", 2, stats.Sigma, timeOf), medianOfAll("of bound", 3, efficiencyOf),
+		median("Link Δ", 3, deltaOf), of("worst", 3, stats.Peak, deltaOf),
+		median("waste %", 2, wasteOf), median("CPU s", 2, cpuOf), cpuPerGB("CPU s/GB", h.Size),
 	}
-	return out
-}
-
-// row is a tool's row in a scenario's table, of runs that fetched so many bytes. Failed runs are longer than all
-// others in the median of the times, and take no part in the other columns.
-func row(runs []Result, bytes int64) []string {
-	ok := good(runs)
-	deltas := known(ok, func(r Result) *float64 { return r.LinkDelta })
-	return []string{
-		runs[0].Tool,
-		num(stats.Median(column(runs, timeOf)), 2),
-		num(stats.Sigma(column(ok, timeOf)), 2),
-		num(stats.Median(column(runs, efficiencyOf)), 3),
-		num(stats.Median(deltas), 3),
-		num(stats.Peak(deltas), 3),
-		num(stats.Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
-		num(stats.Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
-		cpuPerGB(ok, bytes), switchesPerSecond(ok), reads(ok), kibPerRead(ok, bytes),
-		num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
-		num(stats.Median(column(ok, func(r Result) float64 { return r.Startup * 1000 })), 0),
-		count(runs, ok),
+	if h.Rounds >= 2*groupSize {
+		columns = slices.Insert(columns, 2, column{"med. of med.", func(runs []Result) string {
+			return num(MedianOfMedians(values(runs, timeOf)), 2)
+		}})
 	}
+	columns = append(columns, readColumns(h.Size)...)
+	return append(columns, rssColumn(), median("start ms", 0, func(r Result) float64 { return r.Startup * 1000 }), runsColumn())
 }
 
 // count is how many runs there were, and how many of them were good.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/stats"
 )
@@ -18,7 +17,7 @@ func (w *writer) energy(h Header, results []Result) {
 	w.intro(h, results)
 	for _, s := range h.Scenarios {
 		for _, t := range []Transport{Clear, TLS2} {
-			w.energyOf(h, s, t, pick(results, s, t))
+			w.energyTable(h, s, t, pick(results, s, t))
 		}
 	}
 	w.line("")
@@ -37,8 +36,8 @@ func (w *writer) energy(h Header, results []Result) {
 	}
 }
 
-// energyOf writes the table of one scenario over one transport.
-func (w *writer) energyOf(h Header, name string, t Transport, results []Result) {
+// energyTable writes the table of one scenario over one transport.
+func (w *writer) energyTable(h Header, name string, t Transport, results []Result) {
 	groups := byTool(h.Tools, results)
 	if len(groups) == 0 {
 		return
@@ -46,11 +45,23 @@ func (w *writer) energyOf(h Header, name string, t Transport, results []Result) 
 	w.heading("## "+filepath.Base(name), t)
 	links, models, base := radiosOf(results)
 	w.line("Radios: %s; the rest of the phone draws %s W.", strings.Join(models, ", "), num(base, 2))
-	w.head(slices.Concat([]string{"tool", "seconds", "J", "σ"}, links, []string{"after", "J/100 MB", "Mbit/s per J", "phone J", "processor J", "runs"})...)
-	for _, g := range groups {
-		w.row(energyRow(h, g, links)...)
+	columns := []column{toolColumn(), secondsColumn(), median("J", 2, dynamicOf), of("σ", 2, stats.Sigma, dynamicOf)}
+	for _, name := range links {
+		columns = append(columns, median(name, 2, energyOf(func(_ Result, e linklab.Energy) float64 {
+			for _, l := range e.Links {
+				if l.Name == name {
+					return l.Dynamic
+				}
+			}
+			return 0
+		})))
 	}
-	w.failures(groups)
+	w.table(groups, append(columns,
+		median("after", 2, energyOf(func(_ Result, e linklab.Energy) float64 { return e.Total.After })),
+		median("J/100 MB", 2, per100MB(h.Size)),
+		median("Mbit/s per J", 2, perJoule(h.Size)),
+		median("phone J", 2, energyOf(func(r Result, e linklab.Energy) float64 { return e.Total.Dynamic + e.BaseWatts*r.Seconds })),
+		processorJoules("processor J"), runsColumn())...)
 }
 
 // radiosOf are the links whose energy the results tell, these with their models,
@@ -69,39 +80,4 @@ func radiosOf(results []Result) (names, models []string, base float64) {
 		}
 	}
 	return names, models, base
-}
-
-// energyRow is a tool's row.
-func energyRow(h Header, runs []Result, links []string) []string {
-	ok := slices.DeleteFunc(good(runs), func(r Result) bool { return r.Energy == nil })
-	of := func(f func(r Result, e linklab.Energy) float64) float64 {
-		return stats.Median(column(ok, func(r Result) float64 { return f(r, *r.Energy) }))
-	}
-	dynamic := func(_ Result, e linklab.Energy) float64 { return e.Total.Dynamic }
-	cells := []string{
-		runs[0].Tool,
-		num(stats.Median(column(runs, timeOf)), 2),
-		num(of(dynamic), 2),
-		num(stats.Sigma(column(ok, func(r Result) float64 { return r.Energy.Total.Dynamic })), 2),
-	}
-	for _, name := range links {
-		cells = append(cells, num(of(func(_ Result, e linklab.Energy) float64 {
-			for _, l := range e.Links {
-				if l.Name == name {
-					return l.Dynamic
-				}
-			}
-			return 0
-		}), 2))
-	}
-	return append(cells,
-		num(of(func(_ Result, e linklab.Energy) float64 { return e.Total.After }), 2),
-		num(of(func(_ Result, e linklab.Energy) float64 { return energy.JoulesPer100MB(e.Total.Dynamic, h.Size) }), 2),
-		num(of(func(r Result, e linklab.Energy) float64 {
-			return energy.MbpsPerJoule(e.Total.Dynamic, h.Size, int64(r.Seconds*1e9))
-		}), 2),
-		num(of(func(r Result, e linklab.Energy) float64 { return e.Total.Dynamic + e.BaseWatts*r.Seconds }), 2),
-		processorJoules(ok),
-		count(runs, ok),
-	)
 }

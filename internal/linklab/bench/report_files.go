@@ -1,11 +1,11 @@
 package bench
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/stats"
 )
 
@@ -51,32 +51,19 @@ func (w *writer) filesOf(h Header, name, set string, t Transport, results []Resu
 	}
 	bytes := h.config().bytes(results[0].Job)
 	w.heading("### "+set+", "+filepath.Base(name), t)
-	w.line("%s; fluid bound %s s.", megabytes(bytes), span(column(results, boundOf)))
-	w.head("tool", "seconds", "σ", "Mbit/s", "of bound", "× wget", "× mlget", "J/100 MB", "J − wget", "Mbit/s per J", "conns", "Link Δ", "waste %", "CPU s", "RSS MB", "runs")
+	w.line("%s; fluid bound %s s.", megabytes(bytes), span(values(results, boundOf)))
 	wget, mlget := groupOf(groups, "wget"), groupOf(groups, "mlget")
-	for _, g := range groups {
-		ok := good(g)
-		joules := joulesPer100MB(g, bytes)
-		w.row(
-			g[0].Tool,
-			num(stats.Median(column(g, timeOf)), 2),
-			num(stats.Sigma(column(ok, timeOf)), 2),
-			num(mbps(g, bytes), 1),
-			num(stats.Median(column(g, efficiencyOf)), 3),
-			num(stats.Median(roundwise(wget, g, timeRatio)), 1),
-			num(stats.Median(roundwise(g, mlget, timeRatio)), 2),
-			num(joules, 1),
-			percent(joules/joulesPer100MB(wget, bytes)-1),
-			num(mbpsPerJoule(g, bytes), 2),
-			num(stats.Median(column(ok, func(r Result) float64 { return float64(r.Connections) })), 0),
-			num(stats.Median(known(ok, func(r Result) *float64 { return r.LinkDelta })), 2),
-			num(stats.Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
-			num(stats.Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
-			num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
-			count(g, ok),
-		)
-	}
-	w.failures(groups)
+	w.table(groups, toolColumn(), secondsColumn(),
+		of("σ", 2, stats.Sigma, timeOf),
+		medianOfAll("Mbit/s", 1, mbpsOf(bytes)),
+		medianOfAll("of bound", 3, efficiencyOf),
+		column{"× wget", func(g []Result) string { return num(stats.Median(roundwise(wget, g, timeRatio)), 1) }},
+		column{"× mlget", func(g []Result) string { return num(stats.Median(roundwise(g, mlget, timeRatio)), 2) }},
+		median("J/100 MB", 1, per100MB(bytes)),
+		column{"J − wget", func(g []Result) string { return percent(joulesPer100MB(g, bytes)/joulesPer100MB(wget, bytes) - 1) }},
+		median("Mbit/s per J", 2, perJoule(bytes)),
+		median("conns", 0, func(r Result) float64 { return float64(r.Connections) }),
+		median("Link Δ", 2, deltaOf), median("waste %", 2, wasteOf), median("CPU s", 2, cpuOf), rssColumn(), runsColumn())
 }
 
 // groupOf are the results of a tool; none if it did not run.
@@ -89,38 +76,28 @@ func groupOf(groups [][]Result, tool string) []Result {
 	return nil
 }
 
-func mbps(runs []Result, bytes int64) float64 {
-	return stats.Median(column(runs, func(r Result) float64 { return float64(bytes) * 8 / 1e6 / timeOf(r) }))
+// mbpsOf is the throughput of a run that fetched so many bytes, 0 if it failed.
+func mbpsOf(bytes int64) func(Result) float64 {
+	return func(r Result) float64 { return float64(bytes) * 8 / 1e6 / timeOf(r) }
 }
+
+func mbps(runs []Result, bytes int64) float64 { return stats.Median(values(runs, mbpsOf(bytes))) }
 
 func joulesPer100MB(runs []Result, bytes int64) float64 {
-	var values []float64
-	for _, r := range good(runs) {
-		if r.Energy != nil {
-			values = append(values, energy.JoulesPer100MB(r.Energy.Total.Dynamic, bytes))
-		}
-	}
-	return stats.Median(values)
+	return stats.Median(values(good(runs), per100MB(bytes)))
 }
 
-// mbpsPerJoule is the throughput over the energy of the whole job: what the EHT
-// algorithm seeks to raise.
-func mbpsPerJoule(runs []Result, bytes int64) float64 {
-	var values []float64
-	for _, r := range good(runs) {
-		if r.Energy != nil {
-			values = append(values, energy.MbpsPerJoule(r.Energy.Total.Dynamic, bytes, int64(r.Seconds*1e9)))
-		}
-	}
-	return stats.Median(values)
-}
-
-// roundwise compares two tools' results of the same round.
+// roundwise compares two tools' good results of the same round over the same links, as far
+// as the comparison is known.
 func roundwise(a, b []Result, f func(a, b Result) float64) (values []float64) {
 	for _, x := range a {
 		for _, y := range b {
-			if x.Round == y.Round && x.OK() && y.OK() {
-				values = append(values, f(x, y))
+			job := y.Job
+			job.Tool = x.Tool
+			if x.Job == job && x.OK() && y.OK() {
+				if v := f(x, y); !math.IsNaN(v) {
+					values = append(values, v)
+				}
 			}
 		}
 	}
@@ -128,6 +105,16 @@ func roundwise(a, b []Result, f func(a, b Result) float64) (values []float64) {
 }
 
 func timeRatio(a, b Result) float64 { return a.Seconds / b.Seconds }
+
+// ratioOf is the ratio of a figure; NaN where one of the two is not known.
+func ratioOf(f func(Result) float64) func(a, b Result) float64 {
+	return func(a, b Result) float64 {
+		if f(b) == 0 {
+			return math.NaN()
+		}
+		return f(a) / f(b)
+	}
+}
 
 // percent writes a share with its sign.
 func percent(share float64) string {

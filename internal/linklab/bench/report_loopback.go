@@ -1,10 +1,6 @@
 package bench
 
-import (
-	"slices"
-
-	"github.com/mlget/mlget/internal/stats"
-)
+import "github.com/mlget/mlget/internal/stats"
 
 // loopback writes the tables of the unshaped device.
 func (w *writer) loopback(h Header, results []Result) {
@@ -27,50 +23,31 @@ func (w *writer) loopback(h Header, results []Result) {
 		}
 		w.line("")
 		w.line("### %s", t.title())
-		w.head("tool", "MB/s", "σ", "CPU s per GB", "switches/s", "reads", "KiB/read", "RSS MB", "runs")
-		gb := float64(h.LoopbackSize) / 1e9
-		rate := func(r Result) float64 { return gb * 1000 / timeOf(r) }
-		cpu := func(r Result) float64 { return r.CPU / gb }
-		for _, g := range groups {
-			ok := good(g)
-			note := ""
+		rate := func(r Result) float64 { return float64(h.LoopbackSize) / 1e6 / timeOf(r) }
+		tool := column{"tool", func(g []Result) string {
 			if tool, err := ParseTool(g[0].Tool); err == nil && t == TLS2 && !tool.http2() {
-				note = " (HTTP/1.1)"
+				return g[0].Tool + " (HTTP/1.1)"
 			}
-			w.row(g[0].Tool+note,
-				num(stats.Median(column(g, rate)), 0),
-				num(stats.Sigma(column(ok, rate)), 0),
-				num(stats.Median(column(ok, cpu)), 2),
-				switchesPerSecond(ok), reads(ok), kibPerRead(ok, h.LoopbackSize),
-				num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
-				count(g, ok))
-		}
-		w.failures(groups)
-		w.loopbackRatios(groups, cpu)
+			return g[0].Tool
+		}}
+		columns := []column{tool, medianOfAll("MB/s", 0, rate), of("σ", 0, stats.Sigma, rate), cpuPerGB("CPU s per GB", h.LoopbackSize)}
+		w.table(groups, append(append(columns, readColumns(h.LoopbackSize)...), rssColumn(), runsColumn())...)
+		w.loopbackRatios(groups)
 	}
 }
 
 // loopbackRatios compares mlget to each of the others, round by round.
-func (w *writer) loopbackRatios(groups [][]Result, cpu func(Result) float64) {
-	ours := slices.IndexFunc(groups, func(g []Result) bool { return g[0].Tool == "mlget" })
-	if ours < 0 || len(groups) < 2 {
+func (w *writer) loopbackRatios(groups [][]Result) {
+	ours := groupOf(groups, "mlget")
+	if ours == nil || len(groups) < 2 {
 		return
 	}
 	w.head("mlget /", "MB/s", "CPU")
-	for i, g := range groups {
-		if i == ours {
+	for _, g := range groups {
+		if g[0].Tool == "mlget" {
 			continue
 		}
-		var rates, cpus []float64
-		for _, a := range good(groups[ours]) {
-			for _, b := range good(g) {
-				if a.Round == b.Round && b.CPU > 0 {
-					rates = append(rates, b.Seconds/a.Seconds)
-					cpus = append(cpus, cpu(a)/cpu(b))
-				}
-			}
-		}
-		w.row(g[0].Tool, num(stats.Median(rates), 2), num(stats.Median(cpus), 2))
+		w.row(g[0].Tool, num(stats.Median(roundwise(g, ours, timeRatio)), 2), num(stats.Median(roundwise(ours, g, ratioOf(cpuOf))), 2))
 	}
 }
 

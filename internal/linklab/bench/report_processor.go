@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/stats"
 )
 
@@ -25,15 +24,12 @@ func (w *writer) processor(h Header, results []Result) {
 		if len(ours) == 0 || len(theirs) == 0 {
 			continue
 		}
-		of := func(f func(Result) float64) string {
-			return num(stats.Median(roundwise(ours, theirs, func(a, b Result) float64 { return f(a) / f(b) })), 2)
-		}
+		of := func(f func(Result) float64) string { return num(stats.Median(roundwise(ours, theirs, ratioOf(f))), 2) }
 		goal := none
 		if p.switches > 0 {
 			goal = atMost(p.switches)
 		}
-		w.row(p.name(), of(func(r Result) float64 { return r.CPU }), atMost(p.cpu),
-			of(func(r Result) float64 { return float64(r.Switches) }), goal, of(timeOf))
+		w.row(p.name(), of(cpuOf), atMost(p.cpu), of(switchesOf), goal, of(timeOf))
 	}
 	for _, p := range processorCells() {
 		w.processorOf(h, p, w.groupsOf(h, p, results))
@@ -90,57 +86,8 @@ func (w *writer) processorOf(h Header, p processorCell, groups [][]Result) {
 	bytes := h.config().bytes(groups[0][0].Job)
 	w.line("")
 	w.line("## %s, %s", p.name(), megabytes(bytes))
-	w.head("tool", "seconds", "CPU s", "CPU s/GB", "switches", "switches/s", "reads", "KiB/read", "J", "RSS MB", "runs")
-	for _, g := range groups {
-		ok := good(g)
-		w.row(g[0].Tool,
-			num(stats.Median(column(g, timeOf)), 2),
-			num(stats.Median(column(ok, func(r Result) float64 { return r.CPU })), 3),
-			cpuPerGB(ok, bytes),
-			counted(ok, func(r Result) int64 { return r.Switches }),
-			switchesPerSecond(ok), reads(ok), kibPerRead(ok, bytes), processorJoules(ok),
-			num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
-			count(g, ok))
+	columns := []column{
+		toolColumn(), secondsColumn(), median("CPU s", 3, cpuOf), cpuPerGB("CPU s/GB", bytes), median("switches", 0, switchesOf),
 	}
-	w.failures(groups)
-}
-
-// processorJoules is what good runs cost a phone's processor.
-func processorJoules(ok []Result) string {
-	p := energy.PhoneProcessor()
-	return num(stats.Median(countsOf(ok, func(r Result) int64 { return r.Switches },
-		func(n int64, r Result) float64 { return p.Joules(r.CPU, n) })), 2)
-}
-
-// cpuPerGB is what good runs take of a processor for each 10^9 bytes, in s.
-func cpuPerGB(ok []Result, bytes int64) string {
-	return num(stats.Median(column(ok, func(r Result) float64 { return r.CPU * 1e9 / float64(bytes) })), 2)
-}
-
-// counted is the median of a count that is 0 where nobody counts.
-func counted(ok []Result, f func(Result) int64) string {
-	return num(stats.Median(countsOf(ok, f, func(n int64, _ Result) float64 { return float64(n) })), 0)
-}
-
-func switchesPerSecond(ok []Result) string {
-	return num(stats.Median(countsOf(ok, func(r Result) int64 { return r.Switches },
-		func(n int64, r Result) float64 { return float64(n) / r.Seconds })), 0)
-}
-
-func reads(ok []Result) string { return counted(ok, func(r Result) int64 { return r.Reads }) }
-
-// kibPerRead is how much each read brought of so many bytes.
-func kibPerRead(ok []Result, bytes int64) string {
-	return num(stats.Median(countsOf(ok, func(r Result) int64 { return r.Reads },
-		func(n int64, _ Result) float64 { return float64(bytes) / float64(n) / 1024 })), 0)
-}
-
-// countsOf is what g makes of a count, in those runs that have it.
-func countsOf(ok []Result, f func(Result) int64, g func(int64, Result) float64) (values []float64) {
-	for _, r := range ok {
-		if n := f(r); n > 0 {
-			values = append(values, g(n, r))
-		}
-	}
-	return values
+	w.table(groups, append(append(columns, readColumns(bytes)...), processorJoules("J"), rssColumn(), runsColumn())...)
 }

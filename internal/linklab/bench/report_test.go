@@ -59,11 +59,12 @@ func TestRatio(t *testing.T) {
 }
 
 func TestFailedRunsAreTheSlowest(t *testing.T) {
-	cells := row([]Result{run1("a", 0, 10, ""), run1("a", 1, 1, "wrong hash"), run1("a", 2, 12, "")}, 1e8)
+	columns := testHeader(t).timeColumns()
+	cells := cellsOf([]Result{run1("a", 0, 10, ""), run1("a", 1, 1, "wrong hash"), run1("a", 2, 12, "")}, columns)
 	if cells[1] != "12.00" || cells[3] != "0.750" || cells[len(cells)-1] != "2 of 3" {
 		t.Errorf("%q", cells)
 	}
-	cells = row([]Result{run1("a", 0, 10, ""), run1("a", 1, 1, "wrong hash"), run1("a", 2, 1, "wrong hash")}, 1e8)
+	cells = cellsOf([]Result{run1("a", 0, 10, ""), run1("a", 1, 1, "wrong hash"), run1("a", 2, 1, "wrong hash")}, columns)
 	if cells[1] != none || cells[3] != "0.000" || cells[len(cells)-1] != "1 of 3" {
 		t.Errorf("%q", cells)
 	}

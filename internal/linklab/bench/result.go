@@ -68,22 +68,11 @@ func (r Result) endless() bool { return strings.HasPrefix(r.Failure, noEnd) }
 
 // Header is the first line of a file of results: what they are results of.
 type Header struct {
-	Schema       int      `json:"bench"`
-	Build        string   `json:"mlget_sha256"` // of the program, so that no two builds are mixed
-	Quick        bool     `json:"quick"`
-	Scenarios    []string `json:"scenarios"`
-	Tools        []string `json:"tools"`
-	Rounds       int      `json:"runs"`
-	Size         int64    `json:"size_bytes"`
-	LoopbackSize int64    `json:"loopback_size_bytes"`
-	TLS          bool     `json:"tls"`
-	Energy       bool     `json:"energy,omitempty"`
-	Processor    bool     `json:"processor,omitempty"`
-	Files        []string `json:"files,omitempty"` // the sets of files; none: a body of Size
-	Seed         uint64   `json:"seed"`
-	// ReceiveBuffer is the largest one of a connection in bytes; 0: as large as needed.
-	ReceiveBuffer int64  `json:"receive_buffer_bytes,omitempty"`
-	Server        string `json:"server"`
+	Schema int    `json:"bench"`
+	Build  string `json:"mlget_sha256"` // of the program, so that no two builds are mixed
+	Options
+	Tools  []string `json:"tools"`
+	Server string   `json:"server"`
 
 	// Digests are those of the scenarios that are files, which may change.
 	Digests map[string]string `json:"scenarios_sha256,omitempty"`

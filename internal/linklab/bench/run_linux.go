@@ -201,7 +201,7 @@ func checkDownload(dir string, lab *linklab.Lab, files *served) (string, error) 
 	if files != nil {
 		return files.check(filepath.Join(dir, outDir))
 	}
-	sum, err := hashFile(filepath.Join(dir, outName))
+	sum, err := linklab.HashFile(filepath.Join(dir, outName))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "no file", nil

@@ -95,7 +95,7 @@ func ParseTool(name string) (Tool, error) {
 		t.Family = Axel
 	case name == "wget2":
 		t.Family = Wget2
-	case name == "mlget":
+	case name == "mlget", name == other:
 		t.Family = Mlget
 	case name == "curl-mptcp":
 		t.Family = CurlMPTCP
@@ -134,6 +134,9 @@ func isWord(s string) bool {
 func (t Tool) program() string {
 	switch t.Family {
 	case Mlget:
+		if t.Name == other {
+			return other
+		}
 		return "mlget"
 	case Aria2:
 		return "aria2c"

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"net/netip"
 	"time"
 
@@ -17,10 +18,11 @@ func (b *bench) applyAtGate() (wait func() error) {
 	go func() {
 		select {
 		case <-b.gate.Reached():
-			err := b.apply()
+			p := planOf(LinkFault(b.cell.Kind))
+			err := errors.Join(b.impair(p.impair), b.happen(p.steps...))
 			b.gate.Open()
 			if err == nil {
-				err = b.goOn(over)
+				err = b.goOn(p, over)
 			}
 			done <- err
 		case <-over:
@@ -33,33 +35,71 @@ func (b *bench) applyAtGate() (wait func() error) {
 	}
 }
 
+// What steps of a fault are besides events of the laboratory's links, and times to wait.
+const (
+	reset         = "reset" // the connections over the links
+	dropRoutes    = "drop routes"
+	restoreRoutes = "restore routes"
+)
+
+// plan is what happens to the links that fail.
+type plan struct {
+	steps  []string // when the download has reached the place
+	impair emu.Impairment
+	turns  []string // then, twice a second for five seconds, the one and the other
+	last   string   // a second after the steps
+}
+
+// planOf is that of a fault.
+func planOf(f LinkFault) plan {
+	at := func(steps ...string) plan { return plan{steps: steps} }
+	turns := func(bad, good string) plan { return plan{steps: []string{bad}, turns: []string{good, bad}} }
+	impair := func(i emu.Impairment) plan { return plan{impair: i} }
+	return map[LinkFault]plan{
+		LinkDown:       at("carrier off", "down"),
+		LinkUpAgain:    {steps: []string{"down"}, last: "up"},
+		BlackHole:      at("down"),
+		AddressChanged: at("gone", "300ms", "back"),
+		MovesTwice:     at("gone", "300ms", "back", "gone", "300ms", "back"),
+		// The kernel takes a device that a socket is bound to for one that leads to
+		// everybody, and tunnels have no ARP that nobody would answer.
+		RouteLost:   at(dropRoutes, "down"),
+		RateZero:    at("rate 0.01"),
+		Loss:        at("loss 5"),
+		Latency:     at("rtt 2000"),
+		LinkReset:   at(reset),
+		HalfOpen:    at("down", reset, "100ms", "up"), // the resets meet a link that is down
+		Flaps:       turns("carrier off", "carrier on"),
+		Stutters:    turns("down", "up"),
+		Seesaw:      turns("rate 0.05", "rate 20"),
+		LossyUp:     impair(emu.Impairment{LoseUp: 0.5}),
+		NoNew:       impair(emu.Impairment{LoseNew: true}),
+		Unreachable: impair(emu.Impairment{Unreachable: 0.5}),
+		MTUHole:     impair(emu.Impairment{MTU: 1200}),
+		Deaf:        impair(emu.Impairment{LoseToward: emu.Client}),
+		Dumb:        impair(emu.Impairment{LoseToward: emu.Server}),
+		Twice:       impair(emu.Impairment{Duplicate: 0.3}),
+		Late:        impair(emu.Impairment{Reorder: 0.1}),
+		Scrambled:   impair(emu.Impairment{Scramble: 0.002}),
+	}[f]
+}
+
 // goOn is what happens to the links after the server goes on; over ends it early.
-func (b *bench) goOn(over <-chan struct{}) error {
+func (b *bench) goOn(p plan, over <-chan struct{}) error {
 	const halfTurn, halfTurns = 250 * time.Millisecond, 20
-	var bad, good string
-	switch LinkFault(b.cell.Kind) {
-	case LinkUpAgain:
+	switch {
+	case p.last != "":
 		sleep(time.Second, over)
-		return b.events("up")
-	case Flaps:
-		bad, good = "carrier off", "carrier on"
-	case Stutters:
-		bad, good = "down", "up"
-	case Seesaw:
-		bad, good = "rate 0.05", "rate 20"
-	default:
+		return b.happen(p.last)
+	case len(p.turns) == 0:
 		return nil
 	}
 	for i := 0; i < halfTurns && sleep(halfTurn, over); i++ {
-		what := good
-		if i%2 == 1 {
-			what = bad
-		}
-		if err := b.events(what); err != nil {
+		if err := b.happen(p.turns[i%2]); err != nil {
 			return err
 		}
 	}
-	return b.events(good)
+	return b.happen(p.turns[0])
 }
 
 // sleep waits, and says whether it was not over before.
@@ -90,11 +130,28 @@ func (b *bench) edges() netip.Prefix {
 	return firstEdge()
 }
 
-// events makes things happen to the links that fail, one after the other.
-func (b *bench) events(what ...string) error {
-	for _, w := range what {
+// happen makes steps happen to the links that fail, one after the other.
+func (b *bench) happen(steps ...string) error {
+	for _, step := range steps {
+		if wait, err := time.ParseDuration(step); err == nil {
+			time.Sleep(wait)
+			continue
+		}
+		if step == reset {
+			b.server.Reset(b.edges())
+			continue
+		}
 		for _, name := range b.victims() {
-			if err := b.lab.Event(name + " " + w); err != nil {
+			var err error
+			switch step {
+			case dropRoutes:
+				err = b.lab.DropRoutes(name)
+			case restoreRoutes:
+				err = b.lab.RestoreRoutes(name)
+			default:
+				err = b.lab.Event(name + " " + step)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -112,103 +169,15 @@ func (b *bench) impair(i emu.Impairment) error {
 	return nil
 }
 
-// apply makes links fail.
-func (b *bench) apply() error {
-	switch LinkFault(b.cell.Kind) {
-	case LinkDown:
-		return b.events("carrier off", "down")
-	case LinkUpAgain, BlackHole:
-		return b.events("down")
-	case AddressChanged:
-		const between = 300 * time.Millisecond
-		if err := b.events("gone"); err != nil {
-			return err
-		}
-		time.Sleep(between)
-		return b.events("back")
-	case MovesTwice:
-		const between = 300 * time.Millisecond
-		for range 2 {
-			if err := b.events("gone"); err != nil {
-				return err
-			}
-			time.Sleep(between)
-			if err := b.events("back"); err != nil {
-				return err
-			}
-		}
-	case Flaps:
-		return b.events("carrier off")
-	case Stutters:
-		return b.events("down")
-	case Seesaw:
-		return b.events("rate 0.05")
-	case LossyUp:
-		return b.impair(emu.Impairment{LoseUp: 0.5})
-	case NoNew:
-		return b.impair(emu.Impairment{LoseNew: true})
-	case Unreachable:
-		return b.impair(emu.Impairment{Unreachable: 0.5})
-	case RouteLost:
-		// The kernel takes a device that a socket is bound to for one that leads to
-		// everybody, and tunnels have no ARP that nobody would answer.
-		for _, name := range b.victims() {
-			if err := b.lab.DropRoutes(name); err != nil {
-				return err
-			}
-		}
-		return b.events("down")
-	case RateZero:
-		return b.events("rate 0.01")
-	case Loss:
-		return b.events("loss 5")
-	case Latency:
-		return b.events("rtt 2000")
-	case MTUHole:
-		return b.impair(emu.Impairment{MTU: 1200})
-	case Deaf:
-		return b.impair(emu.Impairment{LoseToward: emu.Client})
-	case Dumb:
-		return b.impair(emu.Impairment{LoseToward: emu.Server})
-	case Twice:
-		return b.impair(emu.Impairment{Duplicate: 0.3})
-	case Late:
-		return b.impair(emu.Impairment{Reorder: 0.1})
-	case Scrambled:
-		return b.impair(emu.Impairment{Scramble: 0.002})
-	case LinkReset:
-		b.server.Reset(b.edges())
-	case HalfOpen:
-		// The resets meet a link that is down; then it is as if nothing had been.
-		const lost = 100 * time.Millisecond
-		if err := b.events("down"); err != nil {
-			return err
-		}
-		b.server.Reset(b.edges())
-		time.Sleep(lost)
-		return b.events("up")
-	}
-	return nil
-}
-
 // heal ends whatever is wrong.
 func (b *bench) heal() error {
 	b.server.Heal()
 	if b.cell.Family != OfLink {
 		return nil
 	}
-	if err := b.impair(emu.Impairment{}); err != nil {
-		return err
-	}
-	if err := b.events("carrier on", "up", "back", "rate 20", "loss 0", "rtt 10"); err != nil {
-		return err
-	}
+	steps := []string{"carrier on", "up", "back", "rate 20", "loss 0", "rtt 10"}
 	if LinkFault(b.cell.Kind) == RouteLost {
-		for _, name := range b.victims() {
-			if err := b.lab.RestoreRoutes(name); err != nil {
-				return err
-			}
-		}
+		steps = append(steps, restoreRoutes)
 	}
-	return nil
+	return errors.Join(b.impair(emu.Impairment{}), b.happen(steps...))
 }

@@ -2,17 +2,16 @@ package faults
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/mlget/mlget/internal/linklab"
 )
 
 // Outcome is what came of a cell.
@@ -72,7 +71,7 @@ func check(r ran, dir string, codes []int, files wanted) (why string, wrong bool
 			return err.Error(), false
 		}
 		for _, f := range found {
-			sum, err := hashFile(f)
+			sum, err := linklab.HashFile(f)
 			switch {
 			case err != nil:
 				return err.Error(), false
@@ -92,7 +91,7 @@ func check(r ran, dir string, codes []int, files wanted) (why string, wrong bool
 	case r.code != 0 && there == len(files):
 		return fmt.Sprintf("exit %d with every file under its final name", r.code), false
 	case r.code != 0 && !slices.Contains(codes, r.code):
-		return fmt.Sprintf("exit %d, which it may not: %s", r.code, lastLine(r.stderr)), false
+		return fmt.Sprintf("exit %d, which it may not: %s", r.code, firstLine(r.stderr)), false
 	case r.code != r.report.ExitCode:
 		return fmt.Sprintf("exit %d, but the report says %d", r.code, r.report.ExitCode), false
 	case len(r.leaks) > 0:
@@ -168,21 +167,8 @@ func leakedGoroutines(dump []byte) []string {
 	return leaks
 }
 
-func hashFile(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// lastLine is the first line that an error has, cut to a bearable length.
-func lastLine(text []byte) string {
+// firstLine is the first line of an error, cut to a bearable length.
+func firstLine(text []byte) string {
 	const bearable = 200
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	return strings.ToValidUTF8(line[:min(len(line), bearable)], "?")

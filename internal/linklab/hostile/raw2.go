@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -172,11 +171,12 @@ func (h *raw2Conn) header(st *raw2Stream, end bool, fields ...string) error {
 			return err
 		}
 	}
-	return h.write(func() error {
-		return h.fr.WriteHeaders(http2.HeadersFrameParam{
-			StreamID: st.id, BlockFragment: b.Bytes(), EndStream: end, EndHeaders: true,
-		})
-	})
+	return h.write(func() error { return h.fr.WriteHeaders(headers(st.id, b.Bytes(), end)) })
+}
+
+// headers are a frame with a whole header block.
+func headers(stream uint32, block []byte, end bool) http2.HeadersFrameParam {
+	return http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndStream: end, EndHeaders: true}
 }
 
 // answer serves a stream.
@@ -202,7 +202,7 @@ func (h *raw2Conn) answer(st *raw2Stream, path, rang string) {
 		q.part = false
 	}
 	hit := !s.traits.InBody && !s.ofConnections() && s.strike(h.edge)
-	if hit && (h.instead(st) || h.odd(st, q, b) || h.strange(st, q, b)) {
+	if hit && h.instead(st, q, b) {
 		return
 	}
 	fields := []string{":status", "206", "etag", etag(b), "accept-ranges", "bytes"}
@@ -288,85 +288,4 @@ func (w *raw2Writer) some(b []byte) (int, error) {
 		return int(room), h.fr.WriteDataPadded(w.st.id, false, b[:room], make([]byte, padding))
 	}
 	return int(room), h.fr.WriteData(w.st.id, false, b[:room])
-}
-
-// instead is what comes instead of an answer; false: an answer that is odd in
-// its DATA.
-func (h *raw2Conn) instead(st *raw2Stream) bool {
-	const many = 1 << 20
-	switch h.s.cfg.Fault.Kind {
-	case RSTRefused:
-		_ = h.write(func() error { return h.fr.WriteRSTStream(st.id, http2.ErrCodeRefusedStream) })
-	case PingFlood:
-		h.flood(many, func(i int) error { return h.fr.WritePing(false, [8]byte{byte(i)}) })
-	case SettingsFlood:
-		h.flood(many, func(int) error { return h.fr.WriteSettings() })
-	case ContinuationFlood:
-		_ = h.write(func() error {
-			if err := h.fr.WriteHeaders(http2.HeadersFrameParam{StreamID: st.id, BlockFragment: []byte{0x88}}); err != nil {
-				return err
-			}
-			for i := 0; i < many/64; i++ {
-				if err := h.fr.WriteContinuation(st.id, false, bytes.Repeat([]byte{0x88}, 4096)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	default:
-		return false
-	}
-	return true
-}
-
-// flood sends frames until nobody takes them.
-func (h *raw2Conn) flood(most int, frame func(int) error) {
-	for i := range most {
-		if h.write(func() error { return frame(i) }) != nil {
-			return
-		}
-		if i%64 == 0 && !h.s.pause(h.ctx, time.Millisecond) {
-			return
-		}
-	}
-}
-
-// spoilRaw2 is a fault in a stream's body.
-func (w *raw2Writer) spoilRaw2(kind Kind) error {
-	h := w.h
-	if known, err := h.disturb(w.st, kind); known {
-		return err
-	}
-	switch kind {
-	case GoAway:
-		return h.write(func() error {
-			h.refuse, h.keep = true, h.last
-			return h.fr.WriteGoAway(h.last, http2.ErrCodeNo, nil)
-		})
-	case GoAwayError:
-		_ = h.write(func() error { return h.fr.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("\x1b[2J")) })
-		_ = h.c.Close()
-	case RSTStream:
-		_ = h.write(func() error { return h.fr.WriteRSTStream(w.st.id, http2.ErrCodeInternal) })
-	case EarlyEnd, WholeEarlyEnd:
-		_ = h.write(func() error { return h.fr.WriteData(w.st.id, true, nil) })
-	case SecondHeader:
-		_ = h.header(w.st, false, ":status", "206", "x-again", "yes")
-	case WindowStarved:
-		h.s.pause(h.ctx, time.Hour)
-	case EmptyDataFlood:
-		const most = 1 << 22
-		h.flood(most, func(int) error {
-			if w.st.gone {
-				return errEnded
-			}
-			return h.fr.WriteData(w.st.id, false, nil)
-		})
-	case BadFrame:
-		_ = h.write(func() error { return h.fr.WriteRawFrame(http2.FrameData, 0, w.st.id, make([]byte, 1<<20)) })
-		_ = h.c.Close()
-	default:
-		return nil
-	}
-	return errEnded
 }
