@@ -158,12 +158,17 @@ func (f *found) near(t *testing.T, s setting) bool {
 
 // EHT goes by the battery, and nothing tells it of the radios. Where it settles has to be
 // within 5 % of the best ratio of all numbers of connections, each on a job of its own, in 8
-// of 10 settings; a short run does fewer.
+// of 10 settings: make soak, as a busy machine's links give other ratios. Otherwise one setting
+// shows that it settles; the simulator compares (TestStudyFiles).
 func TestEHTSettlesNearTheBest(t *testing.T) {
 	t.Parallel()
 	linklab.SkipIfUnsupported(t)
-	all := ehtSettings()
-	all = all[:soaktest.Cases(1, 3, len(all))]
+	all, swept := ehtSettings(), 0
+	if soaktest.All() {
+		swept = mostSwept
+	} else {
+		all = all[:1]
+	}
 	results := make([]found, len(all))
 	t.Run("runs", func(t *testing.T) {
 		for i, s := range all {
@@ -178,7 +183,7 @@ func TestEHTSettlesNearTheBest(t *testing.T) {
 					t.Errorf("%+v", results[i].last)
 				}
 			})
-			for n := 1; n <= mostSwept; n++ {
+			for n := 1; n <= swept; n++ {
 				t.Run(fmt.Sprintf("%s, %d connections", s.link, n), func(t *testing.T) {
 					t.Parallel()
 					results[i].ratios[n] = s.efficiency(t, n)
@@ -186,6 +191,9 @@ func TestEHTSettlesNearTheBest(t *testing.T) {
 			}
 		}
 	})
+	if swept == 0 {
+		return
+	}
 	within := 0
 	for i, s := range all {
 		if results[i].near(t, s) {

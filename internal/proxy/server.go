@@ -66,6 +66,7 @@ type Server struct {
 	spreads int64         // objects that were spread
 
 	spreading chan struct{} // holds one for each object that is being spread
+	finished  bool          // nothing is begun in the background any more
 	running   sync.WaitGroup
 }
 
@@ -261,7 +262,21 @@ func (s *Server) finish() {
 	for end := time.Now().Add(endTime); s.count() > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
+	s.mu.Lock()
+	s.finished = true
+	s.mu.Unlock()
 	s.running.Wait()
+}
+
+// background runs f, and has finish wait for its end; false: the server has finished. Handlers of
+// net/http may outlast their server.
+func (s *Server) background(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.finished {
+		s.running.Go(f)
+	}
+	return !s.finished
 }
 
 func (s *Server) count() int {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -275,13 +276,17 @@ func (b *spreadBody) begin() {
 	r, w := io.Pipe()
 	b.rest, b.cancel = r, cancel
 	s := b.server
+	if !s.background(func() {
+		defer cancel()
+		_ = w.CloseWithError(s.config.Load().Spreader.Spread(ctx, &part, w)) // nil is the end
+	}) {
+		cancel()
+		_ = w.CloseWithError(net.ErrClosed)
+		return
+	}
 	s.mu.Lock()
 	s.spreads++
 	s.mu.Unlock()
-	s.running.Go(func() {
-		defer cancel()
-		_ = w.CloseWithError(s.config.Load().Spreader.Spread(ctx, &part, w)) // nil is the end
-	})
 }
 
 // closeFirst ends the answer. A connection on which nothing else is to come is kept.
@@ -294,12 +299,13 @@ func (b *spreadBody) closeFirst() {
 		_ = first.Close()
 		return
 	}
-	s := b.server
-	s.running.Go(func() {
+	if !b.server.background(func() {
 		defer time.AfterFunc(drainTime, func() { _ = first.Close() }).Stop()
 		_, _ = io.Copy(io.Discard, first)
 		_ = first.Close()
-	})
+	}) {
+		_ = first.Close()
+	}
 }
 
 // Close ends it, wherever it stands.

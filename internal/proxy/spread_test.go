@@ -302,3 +302,24 @@ func FuzzContentRange(f *testing.F) {
 		}
 	})
 }
+
+// TestNothingSpreadsAfterTheEnd: a handler of net/http may outlast its server. What it would begin
+// then nobody waits for, and its client's body ends with an error, not as if it were whole.
+func TestNothingSpreadsAfterTheEnd(t *testing.T) {
+	f := &partFetcher{}
+	s := New(Config{Spreader: f})
+	s.finish()
+	s.spreading <- struct{}{}
+	first := io.NopCloser(strings.NewReader("lead"))
+	body := &spreadBody{server: s, ctx: t.Context(), part: Part{End: 1000}, first: first, left: 4}
+	got, err := io.ReadAll(body)
+	if string(got) != "lead" || err == nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := body.Close(); err != nil {
+		t.Error(err)
+	}
+	if s.spreads != 0 {
+		t.Errorf("%d objects were spread", s.spreads)
+	}
+}
