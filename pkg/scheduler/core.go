@@ -24,8 +24,11 @@ const (
 	// leastPiece takes its place in a batch, at whose end many requests are small: new and rested
 	// connections bring one initial window in the first round trip, headers included.
 	leastPiece = int64(12) << 10
-	// maxQueued bounds the requests in flight on a stream.
-	maxQueued = 8
+	// maxQueued bounds the requests in flight on a stream, batchQueued where there are many files, and
+	// unmetQueued before anything is known of its link. Chosen by hand.
+	maxQueued   = 8
+	batchQueued = 32
+	unmetQueued = 4
 )
 
 // link is the state of one link: a struct for each thing that is known of it.
@@ -47,7 +50,7 @@ type link struct {
 type Core struct {
 	cfg        Config
 	freeMap    freeMap
-	batch      *batch // nil: one file
+	batch      batch
 	flight     flight
 	links      linkList
 	now        Time
@@ -55,6 +58,7 @@ type Core struct {
 	drained    int64 // bytes that the consumer of a stream has read
 	complete   bool
 	selection  selection
+	assignment assignment
 	firstAlone int64 // takes the place of cfg.First if only one link is usable
 	power      powerMeter
 	endHint    int64 // where the object ends, as a link was told that had asked for later bytes; 0: none was
@@ -83,9 +87,10 @@ func New(cfg Config) (*Core, error) {
 		c.links[i].linkUse.failingSince = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
+	c.assignment = newAssignment(cfg.Links)
 	c.flight.links, c.flight.freeMap, c.flight.batch = c.links, &c.freeMap, cfg.Batch
 	if cfg.Batch {
-		c.batch = newBatch(cfg.Links, &c.freeMap)
+		c.batch = batch{plans: make([]Plan, cfg.Links)}
 	} else {
 		c.freeMap = newFreeMap(cfg.Size, cfg.Have)
 	}
@@ -103,7 +108,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.flight.now = c.now
 	switch in.Kind {
 	case Sized:
-		if c.batch == nil && !c.freeMap.sized && in.Bytes >= 0 {
+		if !c.cfg.Batch && !c.freeMap.sized && in.Bytes >= 0 {
 			out = c.duplicateRemainder(c.flight.resize(min(in.Bytes, unsized-1), out))
 		}
 	case Drained:
@@ -115,7 +120,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	case Compared:
 		c.cfg.compared = max(0, in.Bytes)
 	case Beyond:
-		if i := c.flight.find(in.Chunk); i >= 0 && c.batch == nil {
+		if i := c.flight.find(in.Chunk); i >= 0 && !c.cfg.Batch {
 			out = c.flight.endBeyond(i, in.RTT, out)
 			if !c.freeMap.sized {
 				c.endHint = max(c.endHint, in.Bytes)
@@ -135,7 +140,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			l.linkUse.spent = max(l.linkUse.spent, min(in.Bytes, unsized))
 		}
 	case Added, Voided, Expected, Planned:
-		if c.batch != nil {
+		if c.cfg.Batch {
 			out = c.batch.update(&in, &c.flight, out)
 		}
 	case Power:
@@ -153,6 +158,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		out = c.giveBack(out)
 	}
 	if c.decides(in.Kind) {
+		c.batch.booked = false
 		if c.selection.needed(&c.cfg) {
 			out = c.selectLinks(in.Kind, out)
 		}
@@ -176,7 +182,7 @@ func (c *Core) decides(k InputKind) bool {
 	case LinkUp, Progress, Added, Voided, Expected, Planned:
 		return false
 	case Finished, Failed, Short:
-		if c.batch != nil {
+		if c.cfg.Batch {
 			c.batch.booked = true
 			return false
 		}
@@ -193,7 +199,7 @@ func (c *Core) measure() {
 		l := &c.links[i]
 		if l.load.requests > 0 {
 			l.listen(c.now)
-			if l.streams.server.lasting && c.batch == nil { // whose files end all the time
+			if l.streams.server.lasting && !c.cfg.Batch { // whose files end all the time
 				l.est.burst.arrived(c.now, l.load.arrived()-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
@@ -220,7 +226,7 @@ func (c *Core) measure() {
 // link's are counted against its own share; in clear they cost a packet or two, and may turn out
 // to bring more than that.
 func (c *Core) task() task {
-	t := task{left: c.flight.left(), free: c.freeMap.unasked(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.freeMap.sized, batch: c.batch != nil, secure: c.cfg.secure()}
+	t := task{left: c.flight.left(), free: c.freeMap.unasked(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.freeMap.sized, batch: c.cfg.Batch, secure: c.cfg.secure()}
 	if t.share = t.left; t.secure {
 		t.share /= int64(max(1, t.links))
 	}

@@ -45,6 +45,7 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 		if trips := l.streams.trips(5); trips != reconnectRTTs {
 			t.Fatalf("%d round trips", trips)
 		}
+		r.core.prepare()
 		s, ok := r.core.ready(1)
 		if got := ok && s == 5; got != want {
 			t.Errorf("%d bytes are free: connection %d, %v", free, s, ok)

@@ -201,7 +201,7 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 // the number of connections is given, where a slow reader may be the bottleneck (Window), and where
 // energy is to be saved, for which the links' rates must be known.
 func (c *Core) explore(out []Action) []Action {
-	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.freeMap.sized {
+	if c.cfg.Batch || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.freeMap.sized {
 		return out
 	}
 	for i := range c.links {
@@ -266,7 +266,7 @@ func (s *streams) worthExploring(now Time, l *link, t task) bool {
 func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	stream := l.streams.most
-	if l.load.queues[stream].requests > 0 || c.batch != nil || c.freeMap.empty() {
+	if l.load.queues[stream].requests > 0 || c.cfg.Batch || c.freeMap.empty() {
 		return out
 	}
 	before := len(out)

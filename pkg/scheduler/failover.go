@@ -219,12 +219,10 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		return out
 	}
 	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
-	if c.batch != nil && !c.batch.freeMap.empty() {
-		out = c.requestPiece(id, 0, size, out)
-	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
+	if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
 		out = c.flight.start(id, 0, c.freeMap.takeLast(size, c.limit()), out)
-	} else if !c.freeMap.empty() {
-		out = c.flight.start(id, 0, c.freeMap.takeFirst(size, c.limit()), out)
+	} else if k, fresh, i := c.pick(id, 0); i >= 0 {
+		out = c.flight.start(id, 0, c.freeMap.take(k, fresh, i, min(size, c.limit()-c.freeMap.freeList(k, fresh).live()[i].Off)), out)
 	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		v.eta(victim, &o)

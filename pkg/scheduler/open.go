@@ -57,7 +57,7 @@ func (c *Core) openAhead(out []Action) []Action {
 	unknown := c.flight.sizesUnknown()
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
-		undecided := unknown || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
+		undecided := unknown || !c.cfg.Batch && l.load.received == 0 && l.load.assigned <= shareMost
 		if !undecided || !l.mayOpen() || !c.usable(l) || c.batch.planned(id) || without("open-ahead") {
 			continue
 		}
@@ -182,7 +182,7 @@ func (l *link) equalShare(stream StreamID, bytes int64, t task) int64 {
 // since the server may have handed all of its response to the kernel.
 func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[id]
-	if c.batch != nil || l.est.rate > 0 || !l.streams.fresh(stream) || l.load.queues[stream].requests > 0 {
+	if c.cfg.Batch || l.est.rate > 0 || !l.streams.fresh(stream) || l.load.queues[stream].requests > 0 {
 		return out
 	}
 	ch := c.flight.largest(id, &l.streams)

@@ -352,7 +352,7 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 		"late":                  {2 * trip, func(*Core, *streams) {}, false},
 		"not made ahead":        {0, func(_ *Core, s *streams) { s.conn[1].early = 0 }, false},
 		"has brought something": {0, func(_ *Core, s *streams) { s.worked = 2 }, false},
-		"of many files":         {0, func(c *Core, _ *streams) { c.batch = &batch{} }, false},
+		"of many files":         {0, func(c *Core, _ *streams) { c.cfg.Batch = true }, false},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
@@ -412,10 +412,10 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 	s := &c.links[1].streams
 	s.server.lasting = true
 	s.hear(&chunk{id: last.Chunk}, 1, c.now, 0)
-	if !s.free(0) {
+	if s.idleTrips(0) != 1 {
 		t.Fatal("it is not free before")
 	}
-	if c.takeOver(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], 1<<19, nil); s.free(0) {
+	if c.takeOver(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], 1<<19, nil); s.idleTrips(0) == 1 {
 		t.Error("it is free")
 	}
 }

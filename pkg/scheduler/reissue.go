@@ -29,7 +29,7 @@ func (c *chunk) follows(before *chunk) {
 // mayHelp says whether a connection may help with ch. If a plan bounds how many files are in progress,
 // a file has only as many connections as the plan gives it.
 func (b *batch) mayHelp(f *flight, id LinkID, stream StreamID, ch *chunk) bool {
-	if b == nil || b.files == 0 || !b.planned(id) {
+	if b.files == 0 || !b.planned(id) {
 		return true
 	}
 	share := max(1, b.plans[id].Classes[ch.class].Parallelism)

@@ -9,7 +9,7 @@ func (c *Core) Size() int64 {
 	switch {
 	case !c.freeMap.sized:
 		return -1
-	case c.batch != nil:
+	case c.cfg.Batch:
 		return c.flight.total()
 	}
 	return c.freeMap.end
@@ -34,7 +34,7 @@ func (c *Core) Requests(l LinkID) int { return c.links[l].load.requests }
 // Done appends the ranges that have been received to dst, sorted and joined; of a batch nothing: see
 // Missing.
 func (c *Core) Done(dst []Range) []Range {
-	if c.batch != nil {
+	if c.cfg.Batch {
 		return dst
 	}
 	return c.flight.done(dst)
@@ -42,7 +42,7 @@ func (c *Core) Done(dst []Range) []Range {
 
 // Prefix is how many bytes have been received from the first on without a gap; of a batch 0.
 func (c *Core) Prefix() int64 {
-	if c.batch != nil {
+	if c.cfg.Batch {
 		return 0
 	}
 	return c.flight.head()
