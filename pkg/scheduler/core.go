@@ -109,7 +109,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	switch in.Kind {
 	case Sized:
 		if !c.cfg.Batch && !c.freeMap.sized && in.Bytes >= 0 {
-			out = c.duplicateRemainder(c.flight.resize(min(in.Bytes, unsized-1), out))
+			size := min(in.Bytes, unsized-1)
+			out = c.flight.void(Range{size, c.freeMap.end}, out)
+			c.freeMap.resize(size)
+			out = c.duplicateRemainder(out)
 		}
 	case Drained:
 		c.drained = max(c.drained, in.Bytes)

@@ -322,7 +322,7 @@ func busyCore(t testing.TB, links, requests int) *Core {
 	for id := range LinkID(links) {
 		c.Step(0, Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, RTT: 20 * Millisecond}, nil)
 		for c.links[id].load.requests < requests/links {
-			c.flight.start(id, 0, c.freeMap.takeFirst(1<<30, c.freeMap.end), nil)
+			c.flight.start(id, 0, c.freeMap.take(0, false, 0, 1<<30), nil)
 		}
 	}
 	return c

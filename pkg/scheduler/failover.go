@@ -211,27 +211,42 @@ func (ls linkList) retryBanned(now Time) {
 	}
 }
 
-// probe asks a banned link for a little: free bytes, or, when there are none, the end of what a
-// silent link still owes. With neither, the link stays banned and the others finish. While the
-// size is unknown, and near the end, it is asked only if no other link is at work.
+// probe asks a banned link for a little, or, when nothing is free, for what a silent link still owes.
+// With neither, the link stays banned and the others finish. While the size is unknown, and near the
+// end, it is asked only if no other link is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
 	if len(c.flight.chunks) > 0 && (!c.freeMap.sized || c.task().nearEnd()) {
 		return out
 	}
-	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
-	if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
-		out = c.flight.start(id, 0, c.freeMap.takeLast(size, c.limit()), out)
-	} else if k, fresh, i := c.pick(id, 0); i >= 0 {
-		out = c.flight.start(id, 0, c.freeMap.take(k, fresh, i, min(size, c.limit()-c.freeMap.freeList(k, fresh).live()[i].Off)), out)
-	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
-		var o eta
-		v.eta(victim, &o)
-		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && !o.last[s].guess && c.batch.mayHelp(&c.flight, id, 0, o.last[s]) {
-			out = c.takeOver(id, 0, o.last[s], size, out)
-		}
+	victim := (View{c}).Slowest(id)
+	if victim != NoLink && !c.links[victim].silent(c.now) {
+		victim = NoLink
 	}
-	l := &c.links[id]
+	l, before := &c.links[id], len(out)
+	out = c.try(id, 0, victim, out)
 	l.health.probing = len(out) > before
 	l.rtt.beginProbe()
+	return out
+}
+
+// try asks for a little over a connection, to see whether it serves: for free bytes, or where there are
+// none, for the end of what a silent link owes.
+func (c *Core) try(id LinkID, stream StreamID, silent LinkID, out []Action) []Action {
+	size := min(probeSize, c.most(id))
+	if size <= 0 {
+		return out
+	}
+	if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
+		return c.flight.start(id, stream, c.freeMap.takeLast(size, c.limit()), out)
+	}
+	if k, fresh, i := c.pick(id, stream); i >= 0 {
+		return c.flight.start(id, stream, c.freeMap.take(k, fresh, i, size), out)
+	}
+	if silent == NoLink {
+		return out
+	}
+	if ch := c.flight.mostOwed(silent); ch != nil && !ch.guess && c.batch.mayHelp(&c.flight, id, stream, ch) {
+		return c.takeOver(id, stream, ch, size, out)
+	}
 	return out
 }

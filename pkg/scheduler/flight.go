@@ -71,12 +71,13 @@ func (f *flight) youngest(id LinkID, stream StreamID) *chunk {
 	}
 }
 
-// mostOwed is the link's request of which most is missing; nil when there is none that could be
-// shared.
+// mostOwed is the link's request of which most is missing, without those that have a duplicate, and
+// those of connections that share the first one's, which do not take from each other; nil if there
+// is none.
 func (f *flight) mostOwed(id LinkID) *chunk {
 	var most *chunk
 	for i := range f.chunks {
-		if ch := &f.chunks[i]; ch.link == id && ch.duplicate == NoChunk && (most == nil || ch.left() > most.left()) {
+		if ch := &f.chunks[i]; ch.link == id && ch.duplicate == NoChunk && !f.links[id].streams.fresh(ch.stream) && (most == nil || ch.left() > most.left()) {
 			most = ch
 		}
 	}

@@ -185,9 +185,9 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	if c.cfg.Batch || l.est.rate > 0 || !l.streams.fresh(stream) || l.load.queues[stream].requests > 0 {
 		return out
 	}
-	ch := c.flight.largest(id, &l.streams)
+	ch := c.flight.mostOwed(id)
 	n, each, keeps := l.shares(l.load.assigned, c.cfg.secure())
-	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.duplicate != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
+	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
 	}
 	victim, before := ch.stream, len(out)
@@ -195,17 +195,6 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	out[before].Close = true
 	l.streams.lose(victim, c.flight.next)
 	return out
-}
-
-// largest is the largest range requested over a link on a connection other than those that share
-// it, since these do not take from each other; nil if there is none.
-func (f *flight) largest(id LinkID, s *streams) (most *chunk) {
-	for i := range f.chunks {
-		if ch := &f.chunks[i]; ch.link == id && !s.fresh(ch.stream) && (most == nil || ch.rng.Len() > most.rng.Len()) {
-			most = ch
-		}
-	}
-	return most
 }
 
 // sizesUnknown says whether sizes are still to be learnt before more can be asked for.

@@ -222,7 +222,8 @@ func TestEMTCPSection4CongestedInterfaces(t *testing.T) {
 		{"the costly one is congested", busy, stuck, 0},
 	} {
 		c := emtcpCore(t, 20*Millisecond)
-		c.flight.resize(1<<20, nil)
+		c.flight.void(Range{1 << 20, c.freeMap.end}, nil)
+		c.freeMap.resize(1 << 20)
 		c.links[0].est.rate, c.links[1].est.rate, c.links[1].load.assigned = 1e6, 1e6, 1<<20
 		c.links[0].health.lastByte, c.links[1].health.lastByte = c.now-tt.cheap, c.now-tt.costly
 		if got := c.emtcp().limit(1, 1000); got != tt.want {

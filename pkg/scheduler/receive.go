@@ -78,23 +78,3 @@ func (f *flight) observe(i int, in *Input) {
 	l.holdBehindGap(ch.stream, min(in.Behind, unsized), f.now)
 	l.discard(ch.stream, min(in.Stray, unsized), f.now)
 }
-
-// resize learns the object's size, and withdraws what was asked for beyond it.
-func (f *flight) resize(size int64, out []Action) []Action {
-	for i := len(f.chunks) - 1; i >= 0; i-- {
-		ch := &f.chunks[i]
-		if ch.rng.End <= size {
-			continue
-		}
-		if cut := ch.rng.End - max(size, ch.rng.Off+ch.got); ch.copy {
-			ch.rng.End -= cut
-			f.copied -= cut
-		} else {
-			f.shorten(ch, cut)
-			f.freeMap.settle(ch.slot, cut, 0)
-		}
-		out = f.shrunk(i, out)
-	}
-	f.freeMap.resize(size)
-	return out
-}

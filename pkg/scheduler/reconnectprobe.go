@@ -35,13 +35,8 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 	if without("reconnect-probe") || c.cfg.Batch || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.freeMap.sized || stream >= MaxStreams || !l.streams.served(stream) {
 		return out
 	}
-	before, size := len(out), min(probeSize, c.most(id))
-	if !c.freeMap.empty() {
-		out = c.flight.start(id, stream, c.freeMap.takeFirst(size, c.freeMap.end), out)
-	} else if ch := c.flight.mostOwed(id); ch != nil && !c.cfg.NoSteal {
-		out = c.takeOver(id, stream, ch, size, out)
-	}
-	if len(out) > before {
+	before := len(out)
+	if out = c.try(id, stream, id, out); len(out) > before {
 		*k = reconnectProbe{tries: k.tries + 1, chunk: c.flight.next - 1, stream: stream, since: c.now}
 	}
 	return out

@@ -2,20 +2,6 @@ package scheduler
 
 import "math/bits"
 
-// reissue withdraws a request that was not answered, and makes it anew on a stream of another.
-func (f *flight) reissue(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
-	l, before := &f.links[ch.link], *ch
-	if l.est.nMarks == 0 && ch.link != thief {
-		l.load.preempted++
-	}
-	l.streams.cutShort(ch.stream, f.next)
-	out = f.withdraw(f.find(ch.id), out)
-	at := f.freeMap.open[before.class].index(before.rng.Off)
-	out = f.start(thief, stream, f.freeMap.take(before.class, false, at, before.rng.Len()), out)
-	f.latest().follows(&before)
-	return out
-}
-
 // follows notes that a request replaces another one, over another connection or link.
 func (c *chunk) follows(before *chunk) {
 	c.takenOver = before.takenOver

@@ -40,7 +40,6 @@ const (
 	noTakeover    takeover = iota
 	takeEnd                // fetch the end of the request, which becomes shorter
 	duplicateRest          // fetch all of the rest, too: the first to have it wins
-	moveRequest            // make the request, which was not answered, anew
 	replaceBoth            // fetch all of the rest in place of the two that are at it
 )
 
@@ -117,8 +116,6 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 				out = c.takeOver(id, stream, ch, bytes, out)
 			case duplicateRest:
 				out = c.flight.duplicate(id, stream, ch, out)
-			case moveRequest:
-				out = c.flight.reissue(id, stream, ch, out)
 			case replaceBoth:
 				out = c.replaceDuplicate(id, stream, ch, out)
 			}
@@ -145,7 +142,7 @@ func (t *thief) decide(from *eta, victim StreamID, end float64) (what takeover, 
 	case t.batch && from.late&(1<<victim) != 0 && t.mayDuplicate(ch, end):
 		return duplicateRest, 0 // it is silent, but may speak again
 	case ch.guess && t.worthMoving(from, victim, end) && ch.left() <= t.room:
-		return moveRequest, 0
+		return takeEnd, ch.left()
 	}
 	if x := min(t.room, t.stealSize(from, victim, end)); x > 0 && !ch.guess {
 		if ch.link != t.id && t.anotherSooner(ch.link, x, t.own.soonest(t.stream, x)) {
