@@ -309,7 +309,7 @@ func TestAPlanOutlivesTheNetwork(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if n := r.core.Streams(0); n != 1 {
+	if n := r.core.Link(0).Streams; n != 1 {
 		t.Errorf("%d connections, not 1", n)
 	}
 }

@@ -129,7 +129,7 @@ func TestWhereAServerLimitsConnectionsThereAreMany(t *testing.T) {
 			if n < tt.min || n > tt.max {
 				t.Errorf("%d connections, want %d to %d", n, tt.min, tt.max)
 			}
-			if s := r.core.Streams(0); tt.min == 1 && s != 1 {
+			if s := r.core.Link(0).Streams; tt.min == 1 && s != 1 {
 				t.Errorf("%d of them are kept", s)
 			}
 		})
@@ -170,8 +170,8 @@ func TestExploringIsRefused(t *testing.T) {
 			break
 		}
 	}
-	if asked != 1 || r.core.Streams(0) != 1 {
-		t.Errorf("it was asked %d times, and %d connections are left", asked, r.core.Streams(0))
+	if asked != 1 || r.core.Link(0).Streams != 1 {
+		t.Errorf("it was asked %d times, and %d connections are left", asked, r.core.Link(0).Streams)
 	}
 }
 

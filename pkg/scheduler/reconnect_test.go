@@ -49,7 +49,7 @@ func TestSlowStartOfNextConnectionKeepsRate(t *testing.T) {
 		r.single(0, yes)
 		r.flow(Second, map[ChunkID]float64{0: steady}, got)
 		r.step(Input{Kind: Finished, Chunk: 0, Bytes: 1 << 20})
-		rate := func() float64 { return r.core.Rate(0) }
+		rate := func() float64 { return r.core.Link(0).Rate }
 		r.flow(100*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
 		if kept := rate() > 0.9*steady; kept != yes {
 			t.Errorf("single %v: %.0f bytes per second while a connection began, %.0f before", yes, rate(), steady)
