@@ -44,18 +44,28 @@ const worthJoining = Second
 
 // usable says whether l may be given work, and has time for it: a link that has not been asked for
 // anything joins only while the others are busy.
-func (c *Core) usable(l *link) bool {
-	if !l.fit(c.now) {
+func (v View) usable(l *link) bool {
+	if !l.fit(v.core.now) {
 		return false
 	}
-	return l.load.asked || !c.freeMap.sized || l.linkUse.urgent || without("too-late") || c.links.busy(c.flight.left(), c.now)
+	return l.load.asked || !v.core.freeMap.sized || l.linkUse.urgent || without("too-late") || v.core.links.busy(v.core.flight.left(), v.core.now)
 }
 
 // fit says whether the link may be given work. A banned link may not: only the fail-over probes it.
 func (l *link) fit(now Time) bool { return l.health.fit(now) && !l.linkUse.resting }
 
-// assignment is what one assignment of free bytes has found out.
+// assignment lets connections ask for free bytes, as many as the policy says: it knows which asks
+// next, for which bytes, and whether it helps others instead.
 type assignment struct {
+	cfg     *Config
+	links   linkList
+	freeMap *freeMap
+	flight  *flight
+	batch   *batch
+	view    View
+	drained int64 // bytes that the consumer of a stream has read
+
+	// What one assignment has found out:
 	order    []LinkID    // the order in which links are served
 	states   []linkState // of the links
 	lasts    float64     // how many seconds more the job will last; forever while that is not known
@@ -71,9 +81,9 @@ type linkState struct {
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
 }
 
-func newAssignment(links int) assignment {
-	a := assignment{states: make([]linkState, links)}
-	for id := range LinkID(links) {
+func newAssignment(c *Core) assignment {
+	a := assignment{cfg: &c.cfg, links: c.links, freeMap: &c.freeMap, flight: &c.flight, batch: &c.batch, view: View{c}, states: make([]linkState, len(c.links))}
+	for id := range LinkID(len(c.links)) {
 		a.order = append(a.order, id)
 	}
 	return a
@@ -82,46 +92,43 @@ func newAssignment(links int) assignment {
 // assign gives work to every connection that is ready for more, to one of each link after the
 // other, and lets idle ones take over what others are too slow with. If the policy gives nothing to
 // any link and nothing is in flight, the first one that can asks: the download must go on.
-func (c *Core) assign(out []Action) []Action {
-	a := &c.assignment
-	if c.prepare(); c.freeMap.empty() && !a.helping {
+func (a *assignment) assign(out []Action) []Action {
+	if a.prepare(); a.freeMap.empty() && !a.helping {
 		return out
 	}
 	a.anyway = false
-	out = c.assignRounds(out)
-	if a.anyway = len(c.flight.chunks) == 0 && !c.freeMap.empty(); a.anyway {
-		out = c.assignRounds(out)
+	out = a.assignRounds(out)
+	if a.anyway = len(a.flight.chunks) == 0 && !a.freeMap.empty(); a.anyway {
+		out = a.assignRounds(out)
 	}
-	return c.fetchHead(out)
+	return a.fetchHead(out)
 }
 
 // prepare finds out what holds for all links.
-func (c *Core) prepare() {
-	a := &c.assignment
+func (a *assignment) prepare() {
 	trip := Time(0)
-	for i := range c.links {
-		trip = max(trip, c.links[i].rtt.min)
+	for i := range a.links {
+		trip = max(trip, a.links[i].rtt.min)
 	}
-	a.helping = !c.cfg.Batch || a.starved(&c.freeMap, c.now, trip)
+	a.helping = !a.cfg.Batch || a.starved(a.freeMap, a.flight.now, trip)
 	a.lasts = forever
-	if rate := (View{c}).SumRate(); c.freeMap.last() && rate > 0 {
-		a.lasts = float64(c.flight.left()) / rate
+	if rate := a.view.SumRate(); a.freeMap.last() && rate > 0 {
+		a.lasts = float64(a.flight.left()) / rate
 	}
-	a.asking = c.cfg.Batch && a.lasts < learnTrips*trip.Seconds() && !without("sizes-first")
+	a.asking = a.cfg.Batch && a.lasts < learnTrips*trip.Seconds() && !without("sizes-first")
 }
 
 // assignRounds serves the links in turn until none takes anything.
-func (c *Core) assignRounds(out []Action) []Action {
-	a := &c.assignment
+func (a *assignment) assignRounds(out []Action) []Action {
 	clear(a.states)
 	for more := true; more; {
 		more = false
-		if c.batch.files > 0 && !without("arrange") {
-			a.arrange(c.links)
+		if a.batch.files > 0 && !without("arrange") {
+			a.arrange(a.links)
 		}
 		for _, id := range a.order {
 			before := len(out)
-			out = c.assignTo(id, out)
+			out = a.assignTo(id, out)
 			more = more || len(out) > before
 		}
 	}
@@ -157,25 +164,25 @@ func (a *assignment) starved(free *freeMap, now, longestTrip Time) bool {
 }
 
 // assignTo lets one of a link's connections ask for something, or take something over.
-func (c *Core) assignTo(id LinkID, out []Action) []Action {
-	l, t := &c.links[id], &c.assignment.states[id]
-	for before := len(out); len(out) == before && c.usable(l); {
-		stream, ok := c.ready(id)
+func (a *assignment) assignTo(id LinkID, out []Action) []Action {
+	l, t := &a.links[id], &a.states[id]
+	for before := len(out); len(out) == before && a.view.usable(l); {
+		stream, ok := a.ready(id)
 		if !ok {
 			break
 		}
-		if out = c.request(id, stream, out); len(out) > before {
+		if out = a.request(id, stream, out); len(out) > before {
 			break
 		}
-		c.emtcp().noteIdle(id)
-		if c.assignment.helping && t.helped < maxQueued && !c.emtcp().overShare(id) {
-			if out = c.steal(id, stream, out); len(out) > before {
+		a.view.emtcp().noteIdle(id)
+		if a.helping && t.helped < maxQueued && !a.view.emtcp().overShare(id) {
+			if out = a.steal(id, stream, out); len(out) > before {
 				t.helped++
 				break
 			}
 		}
 		t.blocked |= 1 << stream
-		if !c.batch.planned(id) {
+		if !a.batch.planned(id) {
 			t.blocked = ^uint64(0) // nor is there for the others
 		}
 	}
@@ -184,9 +191,9 @@ func (c *Core) assignTo(id LinkID, out []Action) []Action {
 
 // ready is the link's stream that should send its next request now: of idle ones, one that need not
 // connect first; else the one with the least to do.
-func (c *Core) ready(id LinkID) (best StreamID, found bool) {
-	l, t := &c.links[id], &c.assignment.states[id]
-	if t.blocked == ^uint64(0) || !c.cfg.Batch && !c.freeMap.sized && l.load.requests > 0 {
+func (a *assignment) ready(id LinkID) (best StreamID, found bool) {
+	l, t := &a.links[id], &a.states[id]
+	if t.blocked == ^uint64(0) || !a.cfg.Batch && !a.freeMap.sized && l.load.requests > 0 {
 		return 0, false
 	}
 	if t.blocked == 0 && l.load.requests == 0 {
@@ -199,19 +206,19 @@ func (c *Core) ready(id LinkID) (best StreamID, found bool) {
 		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			late := l.reconnectTime(s).Seconds() > c.assignment.lasts // others would take over what it was asked for
-			wait := !c.cfg.Batch && l.gauging(s, c.now) && c.task().startDecides()
+			late := l.reconnectTime(s).Seconds() > a.lasts // others would take over what it was asked for
+			wait := !a.cfg.Batch && l.gauging(s, a.flight.now) && a.view.task().startDecides()
 			if trips := l.streams.idleTrips(s); !late && !wait && trips < fewest {
 				best, found, fewest = s, true, trips
 			}
 			continue
-		case q.requests >= c.pipelining(id, s):
+		case q.requests >= a.pipelining(id, s):
 			continue
-		case c.cfg.Overlap > 0 && !c.cfg.Batch:
-			if last := c.flight.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
+		case a.cfg.Overlap > 0 && !a.cfg.Batch:
+			if last := a.flight.youngest(id, s); float64(last.got) < a.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > c.askAhead(id, s):
+		case float64(q.pending) > a.askAhead(id, s):
 			continue
 		}
 		if !found || fewest == Never && q.pending < l.load.queues[best].pending {
@@ -230,14 +237,14 @@ func (l *link) reconnectTime(s StreamID) Time {
 }
 
 // pipelining is how many requests a connection may have in flight.
-func (c *Core) pipelining(id LinkID, stream StreamID) int32 {
-	if !c.links[id].est.measured() {
+func (a *assignment) pipelining(id LinkID, stream StreamID) int32 {
+	if !a.links[id].est.measured() {
 		return unmetQueued
 	}
-	if !c.cfg.Batch {
+	if !a.cfg.Batch {
 		return maxQueued
 	}
-	plan := &c.batch.plans[id]
+	plan := &a.batch.plans[id]
 	if n := plan.Classes[plan.class(stream)].Pipelining; n > 0 {
 		return int32(min(n, batchQueued))
 	}
@@ -246,11 +253,11 @@ func (c *Core) pipelining(id LinkID, stream StreamID) int32 {
 
 // askAhead is for how many bytes a connection should have been asked: for what it receives before
 // the first byte of a request that is sent now, and more where there are many files.
-func (c *Core) askAhead(id LinkID, stream StreamID) float64 {
-	l := &c.links[id]
+func (a *assignment) askAhead(id LinkID, stream StreamID) float64 {
+	l := &a.links[id]
 	share := l.shareOf(stream)
 	ahead := max(l.beforeAnswer()*share, l.slowStartDemand(stream))
-	if c.cfg.Batch {
+	if a.cfg.Batch {
 		ahead = max(ahead, l.est.rate*aheadFloor.Seconds()*share)
 		if l.speeds.rate[stream] <= 0 {
 			ahead = max(ahead, aheadLeast)
@@ -301,27 +308,27 @@ func (l *link) slowStartDemand(s StreamID) float64 {
 }
 
 // request lets a connection ask for a free part, or the beginning of it.
-func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
-	k, fresh, i := c.pick(id, stream)
+func (a *assignment) request(id LinkID, stream StreamID, out []Action) []Action {
+	k, fresh, i := a.pick(id, stream)
 	if i < 0 {
 		return out
 	}
-	n := c.requestSize(id, stream, &c.freeMap.freeList(k, fresh).live()[i])
+	n := a.requestSize(id, stream, &a.freeMap.freeList(k, fresh).live()[i])
 	if n <= 0 {
 		return out
 	}
-	return c.flight.start(id, stream, c.freeMap.take(k, fresh, i, n), out)
+	return a.flight.start(id, stream, a.freeMap.take(k, fresh, i, n), out)
 }
 
 // limit is where the bytes end that may be asked for now: at the end of the window, or where a link
 // was told that the object ends. That hint is ignored while nothing is in flight.
-func (c *Core) limit() int64 {
-	limit := c.freeMap.end
-	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
-		limit = c.drained + w
+func (a *assignment) limit() int64 {
+	limit := a.freeMap.end
+	if w := a.cfg.Window; w > 0 && w < limit-a.drained { // no sum of them overflows
+		limit = a.drained + w
 	}
-	if c.endHint > 0 && !c.freeMap.sized && len(c.flight.chunks) > 0 {
-		limit = min(limit, c.endHint)
+	if a.flight.endHint > 0 && !a.freeMap.sized && len(a.flight.chunks) > 0 {
+		limit = min(limit, a.flight.endHint)
 	}
 	return limit
 }
@@ -365,7 +372,7 @@ func (c *Core) NextDue() Time {
 		case !l.health.up:
 			continue
 		case l.load.requests > 0:
-			due = min(due, c.nextDecision(l))
+			due = min(due, c.assignment.nextDecision(l))
 		case l.health.notBefore > c.now:
 			due = min(due, l.health.notBefore)
 		}
@@ -377,29 +384,29 @@ func (c *Core) NextDue() Time {
 }
 
 // nextDecision is when a decision about a link that is at work may become due.
-func (c *Core) nextDecision(l *link) Time {
+func (a *assignment) nextDecision(l *link) Time {
 	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
-	if !c.cfg.Batch && c.freeMap.sized && c.flight.left() > l.load.owed() && c.cfg.Overlap == 0 && l.slowStartDemand(0) > 0 && !without("opening-wake") {
-		wake = min(wake, c.now+max(leastWake, l.rtt.known()/2))
+	if !a.cfg.Batch && a.freeMap.sized && a.flight.left() > l.load.owed() && a.cfg.Overlap == 0 && l.slowStartDemand(0) > 0 && !without("opening-wake") {
+		wake = min(wake, a.flight.now+max(leastWake, l.rtt.known()/2))
 	}
-	if !c.cfg.Batch && c.freeMap.sized && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
+	if !a.cfg.Batch && a.freeMap.sized && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && a.flight.now < l.health.lastByte+silentConnect {
 		look := leastWake
-		if l.streams.ahead.answered > 0 && !c.cfg.secure() {
+		if l.streams.ahead.answered > 0 && !a.cfg.secure() {
 			look = gaugeLook
 		}
-		wake = min(wake, c.now+look)
+		wake = min(wake, a.flight.now+look)
 	}
 	if l.load.received == 0 && l.rtt.min == 0 { // a far link gets more connections
-		if due := l.health.lastByte + longTrip; due > c.now {
+		if due := l.health.lastByte + longTrip; due > a.flight.now {
 			wake = min(wake, due)
-		} else if c.flight.sizesUnknown() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
-			wake = min(wake, c.now+leastWake)
+		} else if a.flight.sizesUnknown() && a.flight.now < l.health.lastByte+silentConnect { // its handshake says how many
+			wake = min(wake, a.flight.now+leastWake)
 		}
 	}
-	if l.est.rate > 0 && c.freeMap.sized && c.cfg.Overlap == 0 && l.streams.most == 1 {
+	if l.est.rate > 0 && a.freeMap.sized && a.cfg.Overlap == 0 && l.streams.most == 1 {
 		if spare := float64(l.load.owed()) - l.beforeAnswer(); spare > 0 {
-			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
+			wake = min(wake, a.flight.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}
 	return wake

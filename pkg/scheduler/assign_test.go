@@ -30,7 +30,7 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 			r.add(int32(f), f*size, (f+1)*size, false)
 		}
 		for range c.busy {
-			k, fresh, i := r.core.pick(0, 0)
+			k, fresh, i := r.core.assignment.pick(0, 0)
 			r.core.flight.start(0, 0, r.core.freeMap.take(k, fresh, i, size), nil)
 		}
 		if r.tick(); len(r.acts) == 0 || r.acts[0].Link != c.on {

@@ -54,14 +54,12 @@ type Core struct {
 	flight     flight
 	links      linkList
 	now        Time
-	lastTick   Time  // when the last Tick was
-	drained    int64 // bytes that the consumer of a stream has read
+	lastTick   Time // when the last Tick was
 	complete   bool
 	selection  selection
 	assignment assignment
 	firstAlone int64 // takes the place of cfg.First if only one link is usable
 	power      powerMeter
-	endHint    int64 // where the object ends, as a link was told that had asked for later bytes; 0: none was
 }
 
 // New makes a Core.
@@ -79,7 +77,6 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{
 		cfg:        cfg,
 		firstAlone: firstAlone,
-		flight:     newFlight((maxQueued + MaxStreams) * cfg.Links),
 		links:      make(linkList, cfg.Links),
 	}
 	for i := range c.links {
@@ -87,8 +84,8 @@ func New(cfg Config) (*Core, error) {
 		c.links[i].linkUse.failingSince = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
-	c.assignment = newAssignment(cfg.Links)
-	c.flight.links, c.flight.freeMap, c.flight.batch = c.links, &c.freeMap, cfg.Batch
+	c.assignment = newAssignment(c)
+	c.flight = newFlight((maxQueued+MaxStreams)*cfg.Links, &c.cfg, c.links, &c.freeMap)
 	if cfg.Batch {
 		c.batch = batch{plans: make([]Plan, cfg.Links)}
 	} else {
@@ -112,10 +109,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			size := min(in.Bytes, unsized-1)
 			out = c.flight.void(Range{size, c.freeMap.end}, out)
 			c.freeMap.resize(size)
-			out = c.duplicateRemainder(out)
+			out = c.flight.duplicateRemainder(out)
 		}
 	case Drained:
-		c.drained = max(c.drained, in.Bytes)
+		c.assignment.drained = max(c.assignment.drained, in.Bytes)
 	case Progress, Finished, Failed:
 		if i := c.flight.find(in.Chunk); i >= 0 {
 			out = c.flight.received(i, &in, out)
@@ -126,7 +123,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		if i := c.flight.find(in.Chunk); i >= 0 && !c.cfg.Batch {
 			out = c.flight.endBeyond(i, in.RTT, out)
 			if !c.freeMap.sized {
-				c.endHint = max(c.endHint, in.Bytes)
+				c.flight.endHint = max(c.flight.endHint, in.Bytes)
 			}
 		}
 	case Short:
@@ -165,7 +162,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		if c.selection.needed(&c.cfg) {
 			out = c.selectLinks(in.Kind, out)
 		}
-		out = c.assign(out)
+		out = c.assignment.assign(out)
 		if in.Kind == Tick {
 			out = c.explore(out)
 		}
@@ -216,7 +213,7 @@ func (c *Core) measure() {
 			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.freeMap.sized && !c.batch.planned(LinkID(i)) {
-				l.streams.tune(c.now, l, c.task())
+				l.streams.tune(c.now, l, (View{c}).task())
 				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
 			}
@@ -228,8 +225,8 @@ func (c *Core) measure() {
 // task is what remains to be done. Over TLS each connection has to be worth a handshake, so a
 // link's are counted against its own share; in clear they cost a packet or two, and may turn out
 // to bring more than that.
-func (c *Core) task() task {
-	t := task{left: c.flight.left(), free: c.freeMap.unasked(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.freeMap.sized, batch: c.cfg.Batch, secure: c.cfg.secure()}
+func (v View) task() task {
+	t := task{left: v.core.flight.left(), free: v.core.freeMap.unasked(), links: v.UsableLinks(), rate: v.SumRate(), sized: v.core.freeMap.sized, batch: v.core.cfg.Batch, secure: v.core.cfg.secure()}
 	if t.share = t.left; t.secure {
 		t.share /= int64(max(1, t.links))
 	}
@@ -263,7 +260,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		more := in.Terms.Cap > l.terms.Cap
 		l.terms = in.Terms
 		c.selection.take(&in.Terms)
-		if more && l.linkUse.why == ReasonCapped && !l.capped(c.room(in.Link)) {
+		if more && l.linkUse.why == ReasonCapped && !l.capped(c.flight.room(in.Link)) {
 			out = l.linkUse.wake(in.Link, Action{Why: ReasonRenewed}, out)
 		}
 	}

@@ -88,7 +88,7 @@ func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		l.streams.ahead.answered, l.streams.conn[1].early, c.now = Second, Second, Second
 		tt.change(c, l)
-		if got := l.gauging(1, c.now) && c.task().startDecides(); got != tt.want {
+		if got := l.gauging(1, c.now) && (View{c}).task().startDecides(); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -124,7 +124,7 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		if want > 77 {
 			want = (want - firstBytes + n - 1) / n
 		}
-		if got := l.equalShare(1, tt.bytes, c.task()); got != want {
+		if got := l.equalShare(1, tt.bytes, (View{c}).task()); got != want {
 			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 		}
 		want := (tt.want - firstBytes + n - 1) / n
 		for range 2 { // it stays so
-			if got := l.equalShare(1, first, c.task()); got != want {
+			if got := l.equalShare(1, first, (View{c}).task()); got != want {
 				t.Errorf("%s: %d bytes, want %d", name, got, want)
 			}
 		}
@@ -165,7 +165,7 @@ func TestASmallGrantStaysSmall(t *testing.T) {
 	r.step(Input{Kind: LinkUp})
 	l := &r.core.links[0]
 	l.streams.conn[1].early, l.streams.ahead.each = Second, 1<<20
-	out := r.core.request(0, 1, nil)
+	out := r.core.assignment.request(0, 1, nil)
 	if len(out) != 1 || out[0].Range.Len() != 20<<10 {
 		t.Errorf("%+v", out)
 	}

@@ -209,7 +209,7 @@ func (c *Core) explore(out []Action) []Action {
 		if s.explore.step == watching && !s.maybeMore() {
 			continue // most of the time, on every link
 		}
-		switch s.advance(c.now, &c.links[i], c.task(), c.usable(&c.links[i])) {
+		switch s.advance(c.now, &c.links[i], (View{c}).task(), (View{c}).usable(&c.links[i])) {
 		case askAnother:
 			if before := len(out); c.links[i].load.queues[s.most].requests == 0 {
 				if out = c.try(id, s.most, NoLink, out); len(out) > before {

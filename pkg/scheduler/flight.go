@@ -16,12 +16,13 @@ type flight struct {
 	now     Time
 	links   linkList
 	freeMap *freeMap
-	batch   bool  // the requests are for many files
+	cfg     *Config
 	copied  int64 // bytes that are asked for twice, or were received twice
+	endHint int64 // where the object ends, as a link was told that had asked for later bytes; 0: none was
 }
 
-func newFlight(most int) flight {
-	f := flight{space: make([]chunk, 0, most)}
+func newFlight(most int, cfg *Config, links linkList, free *freeMap) flight {
+	f := flight{space: make([]chunk, 0, most), cfg: cfg, links: links, freeMap: free}
 	f.chunks = f.space
 	return f
 }
@@ -248,7 +249,7 @@ func (f *flight) end(i int, out []Action) []Action {
 	}
 	if ch.left() > 0 {
 		l.streams.broken |= 1 << ch.stream
-		if f.batch {
+		if f.cfg.Batch {
 			l.streams.cutShort(ch.stream, f.next)
 		}
 	}

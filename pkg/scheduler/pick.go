@@ -15,9 +15,9 @@ func (p *Plan) class(stream StreamID) Class {
 
 // pick is the free part that a connection should ask for next: its list and its place there,
 // below 0 if there is none. Files in progress come first.
-func (c *Core) pick(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
-	s, b := &c.freeMap, c.batch
-	if c.assignment.asking {
+func (a *assignment) pick(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
+	s, b := a.freeMap, a.batch
+	if a.asking {
 		if k, i = s.firstGuess(); i >= 0 && b.mayBegin(s, &s.fresh[k].live()[i]) {
 			return k, true, i
 		}
@@ -34,7 +34,7 @@ func (c *Core) pick(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
 	k = b.plans[id].class(stream)
 	tried := uint(0)
 	for {
-		if fresh, i = b.pickOf(&c.flight, id, stream, k); i >= 0 {
+		if fresh, i = b.pickOf(a.flight, id, stream, k); i >= 0 {
 			return k, fresh, i
 		}
 		// The class with the most left comes next.

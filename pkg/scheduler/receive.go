@@ -7,7 +7,7 @@ func (f *flight) received(i int, in *Input, out []Action) []Action {
 	l := &f.links[ch.link]
 	switch in.Kind {
 	case Finished:
-		l.meter(ch, f.now, f.batch)
+		l.meter(ch, f.now, f.cfg.Batch)
 		if l.health.probing && l.health.banned {
 			l.rtt.endBan()
 			out = append(out, l.unban(f.now, ch.link))
@@ -20,7 +20,7 @@ func (f *flight) received(i int, in *Input, out []Action) []Action {
 			l.streams.refuse(ch.stream)
 			return f.end(i, out)
 		}
-		if f.batch && ch.left() > 0 {
+		if f.cfg.Batch && ch.left() > 0 {
 			l.streams.lose(ch.stream, f.next)
 		}
 		out = f.end(i, out)
@@ -39,7 +39,7 @@ func (f *flight) observe(i int, in *Input) {
 	ch := &f.chunks[i]
 	l := &f.links[ch.link]
 	l.rtt.observeMin(in.RTT)
-	l.streams.server.single = l.streams.server.single || in.Single && !f.batch // which may have other servers
+	l.streams.server.single = l.streams.server.single || in.Single && !f.cfg.Batch // which may have other servers
 	l.streams.server.lasting = l.streams.server.lasting || in.Lasting
 	if in.Answered && l.streams.ahead.answered == 0 {
 		l.streams.ahead.answered = f.now

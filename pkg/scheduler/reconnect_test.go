@@ -81,7 +81,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		}
 		// So much is left to the other link that taking it over would just be worth it.
 		r.core.links[1].est.rate = steady
-		th := r.core.newThief(0, 0)
+		th := (View{r.core}).newThief(0, 0)
 		own, other := &th.own, &th.other
 		View{r.core}.eta(0, own)
 		View{r.core}.eta(1, other)
@@ -123,7 +123,7 @@ func TestNoConnectionForARemainder(t *testing.T) {
 		r.up(1)
 		r.single(1000, yes)
 		r.core.links[0].est.rate = steady
-		acts := r.core.request(0, 0, nil)
+		acts := r.core.assignment.request(0, 0, nil)
 		if got := acts[0].Range.Len() - 1<<20; (got == rest) != yes {
 			t.Errorf("single %v: %d bytes go along, of %d", yes, got, rest)
 		}

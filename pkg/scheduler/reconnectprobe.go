@@ -32,7 +32,7 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 	for stream < MaxStreams && l.load.queues[stream].requests > 0 { // a trial has left them
 		stream++
 	}
-	if without("reconnect-probe") || c.cfg.Batch || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.freeMap.sized || stream >= MaxStreams || !l.streams.served(stream) {
+	if without("reconnect-probe") || c.cfg.Batch || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !(View{c}).usable(l) || !c.freeMap.sized || stream >= MaxStreams || !l.streams.served(stream) {
 		return out
 	}
 	before := len(out)

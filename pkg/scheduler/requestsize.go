@@ -36,32 +36,32 @@ func (v View) asker(id LinkID, stream StreamID) asker {
 // requestSize is how many bytes of a free part a connection should ask for, about as many as the
 // policy says; 0: none. It is at least what is worth a request, and at most what one request may be
 // for.
-func (c *Core) requestSize(id LinkID, stream StreamID, p *part) int64 {
-	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
-	if size <= 0 && (!c.assignment.anyway || len(c.flight.chunks) > 0) {
+func (a *assignment) requestSize(id LinkID, stream StreamID, p *part) int64 {
+	size := a.view.emtcp().limit(id, min(unsized, a.cfg.Policy.Request(a.view, id)))
+	if size <= 0 && (!a.anyway || len(a.flight.chunks) > 0) {
 		return 0
 	}
-	l := &c.links[id]
-	if each := l.equalShare(stream, size, c.task()); each > 0 {
+	l := &a.links[id]
+	if each := l.equalShare(stream, size, a.view.task()); each > 0 {
 		size = min(size, each)
 	} else {
 		size = int64(float64(size) * l.shareOf(stream))
 	}
-	if !c.freeMap.sized && !c.cfg.Batch {
-		size = min(size, (View{c}).First())
+	if !a.freeMap.sized && !a.cfg.Batch {
+		size = min(size, a.view.First())
 	}
-	least := l.atLeast(c.cfg.minRequest())
+	least := l.atLeast(a.cfg.minRequest())
 	size = max(size, least)
-	if c.freeMap.guesses.likely(p)-size < least { // a remainder would not be worth a request
+	if a.freeMap.guesses.likely(p)-size < least { // a remainder would not be worth a request
 		size = p.Len()
 	}
-	if c.cfg.Batch {
-		a := (View{c}).asker(id, stream)
-		size = a.ofFile(size, p, &c.freeMap.guesses)
+	if a.cfg.Batch {
+		k := a.view.asker(id, stream)
+		size = k.ofFile(size, p, &a.freeMap.guesses)
 	}
-	size = min(size, p.Len(), c.most(id), c.limit()-p.Off)
-	if c.cfg.Window > 0 {
-		size = min(size, max(1, c.cfg.Window/int64(2*c.links.up())))
+	size = min(size, p.Len(), a.flight.most(id), a.limit()-p.Off)
+	if a.cfg.Window > 0 {
+		size = min(size, max(1, a.cfg.Window/int64(2*a.links.up())))
 	}
 	return size
 }
