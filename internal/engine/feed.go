@@ -54,7 +54,7 @@ func (b *batch) wantsFiles() bool {
 	}
 	want := 0.0
 	for id := range b.links {
-		want += b.core.Rate(scheduler.LinkID(id))
+		want += b.core.Link(scheduler.LinkID(id)).Rate
 	}
 	return b.core.Free() < max(aheadLeast, int64(want*aheadTime.Seconds()))
 }

@@ -62,7 +62,7 @@ func (o *owner) gather(t *transfer) {
 		t.resp.Gather(1)
 		return
 	}
-	rate := o.core.Rate(t.link) / float64(max(1, o.looks.reading[t.link]))
+	rate := o.core.Link(t.link).Rate / float64(max(1, o.looks.reading[t.link]))
 	long := gatherLong
 	if n := o.looks.reading[t.link]; n >= gatherMany {
 		long *= scheduler.Time(n)

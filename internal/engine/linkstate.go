@@ -153,7 +153,7 @@ func (o *owner) nearest(ok func(*linkState) bool) (ids []scheduler.LinkID) {
 		if o.links[id].use.banned {
 			return scheduler.Never
 		}
-		return cmp.Or(o.core.RTT(id), scheduler.Never-1)
+		return cmp.Or(o.core.Link(id).RTT, scheduler.Never-1)
 	}
 	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int { return cmp.Compare(distance(a), distance(b)) })
 	return ids

@@ -32,7 +32,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(),
 		Handshake: scheduler.Time(link.handshakes.least.Load()), Trip: l.conns.dataRTT, Behind: t.behindGap,
 	}
-	if o.core.RTT(t.link) == 0 { // its handshake tells before any byte does
+	if o.core.Link(t.link).RTT == 0 { // its handshake tells before any byte does
 		in.RTT = link.leastRTT(nil)
 	}
 	made := link.handshakes.count.Load()
@@ -79,7 +79,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 		}
 		if n > 0 {
 			l.conns.dataRTT = sum / n
-			l.uplink.watch(now, l.conns.dataRTT, o.core.RTT(scheduler.LinkID(i)), l.traffic.reordered)
+			l.uplink.watch(now, l.conns.dataRTT, o.core.Link(scheduler.LinkID(i)).RTT, l.traffic.reordered)
 		}
 	}
 }

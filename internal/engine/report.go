@@ -40,12 +40,12 @@ func (d *download) sample() {
 func (o *owner) sampleLinks() []event.LinkSample {
 	links := make([]event.LinkSample, o.linkCount())
 	for id := range links {
-		l, shared := scheduler.LinkID(id), o.e.links[id]
+		status, shared := o.core.Link(scheduler.LinkID(id)), o.e.links[id]
 		segments, open := shared.segments.lately(o.e.now())
 		links[id] = event.LinkSample{
 			Bytes: o.links[id].traffic.received, Wasted: o.links[id].traffic.wasted,
-			Rate: o.core.Rate(l), Bandwidth: o.core.Bandwidth(l),
-			RTT: time.Duration(shared.leastRTT(nil)), InFlight: o.core.Requests(l),
+			Rate: status.Rate, Bandwidth: status.Bandwidth,
+			RTT: time.Duration(shared.leastRTT(nil)), InFlight: status.Requests,
 			Connections: open, TCP: segments,
 		}
 	}

@@ -43,10 +43,10 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 		o.Joules, o.SpentAt, o.Every = spent.Joules, spent.Until, spent.Every
 	}
 	for i := range t.links {
-		id, l := scheduler.LinkID(i), &b.links[i]
+		l, status := &b.links[i], b.core.Link(scheduler.LinkID(i))
 		t.links[i] = tuning.LinkView{
 			Up:   l.there && !l.lost && !l.use.resting,
-			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.conns.dataRTT, Streams: bits.OnesCount64(l.conns.busy),
+			Rate: status.Rate, Bandwidth: status.Bandwidth, RTT: status.RTT, Trip: l.conns.dataRTT, Streams: bits.OnesCount64(l.conns.busy),
 			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
 	}
@@ -102,7 +102,7 @@ func (b *batch) lookAtStreams(now scheduler.Time) {
 	}
 	for id := range b.links {
 		l, r := &b.links[id], b.e.routes[id]
-		for s := scheduler.StreamID(b.core.Streams(scheduler.LinkID(id))); s < scheduler.MaxStreams; s++ {
+		for s := scheduler.StreamID(b.core.Link(scheduler.LinkID(id)).Streams); s < scheduler.MaxStreams; s++ {
 			if r.clients[s] != nil && (l.conns.busy|l.conns.opened)&(1<<s) == 0 && now-l.conns.lastByte[s] > spareTime {
 				r.drop(s)
 			}

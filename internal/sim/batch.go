@@ -161,7 +161,7 @@ func (r *run) supply() {
 	b := r.batch
 	enough := int64(aheadBytes)
 	for i := range r.links {
-		enough = max(enough, int64(aheadTime*r.core.Bandwidth(scheduler.LinkID(i))))
+		enough = max(enough, int64(aheadTime*r.core.Link(scheduler.LinkID(i)).Bandwidth))
 	}
 	before := b.next
 	for b.next < len(b.files) && (r.core.Free() < enough || b.open[0]+b.open[1]+b.open[2] < aheadFiles) {
@@ -303,9 +303,9 @@ func (r *run) tune() {
 	}
 	o := tuning.Observation{Links: b.views, Left: b.left, Files: b.open, Received: b.received, Joules: r.joules(), SpentAt: r.now}
 	for i := range r.links {
-		id := scheduler.LinkID(i)
+		status := r.core.Link(scheduler.LinkID(i))
 		b.views[i] = tuning.LinkView{
-			Up: !r.links[i].state.Gone() && !r.links[i].lost, Rate: r.core.Rate(id), Bandwidth: r.core.Bandwidth(id), RTT: r.core.RTT(id),
+			Up: !r.links[i].state.Gone() && !r.links[i].lost, Rate: status.Rate, Bandwidth: status.Bandwidth, RTT: status.RTT,
 			Trip: r.links[i].trip(), Streams: r.links[i].working(),
 		}
 	}

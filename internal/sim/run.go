@@ -231,7 +231,7 @@ func (r *run) look() {
 	r.todo = append(r.todo[:0], r.transfers...)
 	for _, q := range r.todo {
 		got, l, trip := q.got(), &r.links[q.link], scheduler.Time(0)
-		if r.core.RTT(q.link) == 0 && l.connected(r.now) {
+		if r.core.Link(q.link).RTT == 0 && l.connected(r.now) {
 			trip = l.rtt
 		}
 		if q.over {

@@ -1,5 +1,11 @@
 package scheduler
 
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
 // jitMargin widens the just-in-time rule: rates rise during slow start, and a request that is sent
 // early costs nothing but its place in the queue. Chosen by hand.
 const jitMargin = 2.0
@@ -15,6 +21,22 @@ const (
 	batchWake = 25 * Millisecond
 )
 
+// The constants of the assignment of many files were chosen by hand over the simulator's suite of
+// lists unless a source is named; see docs/scheduler.md.
+const (
+	// Where there are many files, a connection should have been asked for what its share of the link's
+	// rate brings in aheadFloor, and for aheadLeast bytes while its own rate is unknown. Connections
+	// differ, and what is requested too early costs nothing before the end of the job.
+	aheadLeast = 4 * initialWindow
+	aheadFloor = 100 * Millisecond
+	// When a job lasts no more than learnTrips round trips, files of unknown size go before those
+	// in progress: an answer comes behind all that its connection was asked for before, and what
+	// it tells of must still be shared out.
+	learnTrips = 6
+	// Idle connections wait for dryTrips round trips for bytes that may not be requested yet.
+	dryTrips = 5
+)
+
 // worthJoining is how long the other links must still be busy for a link without a connection to
 // be given work. Name resolution, connection, TLS and the first steps of slow start take half of
 // that on a mobile link, and its radio has to be woken. Chosen by hand.
@@ -22,83 +44,184 @@ const worthJoining = Second
 
 // usable says whether l may be given work, and has time for it: a link that has not been asked for
 // anything joins only while the others are busy.
-func (c *Core) usable(l *link) bool {
-	if !l.fit(c.now) {
+func (v View) usable(l *link) bool {
+	if !l.fit(v.core.now) {
 		return false
 	}
-	return l.load.asked || !c.freeMap.sized || l.linkUse.urgent || without("too-late") || c.links.busy(c.flight.left(), c.now)
+	return l.load.asked || !v.core.freeMap.sized || l.linkUse.urgent || without("too-late") || v.core.links.busy(v.core.flight.left(), v.core.now)
 }
 
 // fit says whether the link may be given work. A banned link may not: only the fail-over probes it.
 func (l *link) fit(now Time) bool { return l.health.fit(now) && !l.linkUse.resting }
 
-// assign gives work to every connection that is ready for more, and lets idle ones take over what
-// others are too slow with.
-func (c *Core) assign(out []Action) []Action {
-	if c.batch != nil {
-		return c.assignBatch(out)
-	}
+// assignment lets connections ask for free bytes, as many as the policy says: it knows which asks
+// next, for which bytes, and whether it helps others instead.
+type assignment struct {
+	cfg     *Config
+	links   linkList
+	freeMap *freeMap
+	flight  *flight
+	batch   *batch
+	view    View
+	drained int64 // bytes that the consumer of a stream has read
+
+	// What one assignment has found out:
+	order    []LinkID    // the order in which links are served
+	states   []linkState // of the links
+	lasts    float64     // how many seconds more the job will last; forever while that is not known
+	asking   bool        // files of unknown size go first, so that all sizes are known soon
+	helping  bool        // idle connections help others
+	anyway   bool        // the policy gave nothing to any link
+	drySince Time        // since when all is asked for that may be; Never: it is not
+}
+
+// linkState is what one assignment has found out about a link.
+type linkState struct {
+	blocked uint64 // bit s: there is nothing for stream s now
+	helped  int    // what has been taken over for the link; a bound, as two may want the same
+}
+
+func newAssignment(c *Core) assignment {
+	a := assignment{cfg: &c.cfg, links: c.links, freeMap: &c.freeMap, flight: &c.flight, batch: &c.batch, view: View{c}, states: make([]linkState, len(c.links))}
 	for id := range LinkID(len(c.links)) {
-		helped := 0 // takeovers for this link; bounded, as two links may want the same bytes
-		for c.usable(&c.links[id]) {
-			stream, ok := c.ready(id)
-			if !ok {
-				break
-			}
+		a.order = append(a.order, id)
+	}
+	return a
+}
+
+// assign gives work to every connection that is ready for more, to one of each link after the
+// other, and lets idle ones take over what others are too slow with. If the policy gives nothing to
+// any link and nothing is in flight, the first one that can asks: the download must go on.
+func (a *assignment) assign(out []Action) []Action {
+	if a.prepare(); a.freeMap.empty() && !a.helping {
+		return out
+	}
+	a.anyway = false
+	out = a.assignRounds(out)
+	if a.anyway = len(a.flight.chunks) == 0 && !a.freeMap.empty(); a.anyway {
+		out = a.assignRounds(out)
+	}
+	return a.fetchHead(out)
+}
+
+// prepare finds out what holds for all links.
+func (a *assignment) prepare() {
+	trip := Time(0)
+	for i := range a.links {
+		trip = max(trip, a.links[i].rtt.min)
+	}
+	a.helping = !a.cfg.Batch || a.starved(a.freeMap, a.flight.now, trip)
+	a.lasts = forever
+	if rate := a.view.SumRate(); a.freeMap.last() && rate > 0 {
+		a.lasts = float64(a.flight.left()) / rate
+	}
+	a.asking = a.cfg.Batch && a.lasts < learnTrips*trip.Seconds() && !without("sizes-first")
+}
+
+// assignRounds serves the links in turn until none takes anything.
+func (a *assignment) assignRounds(out []Action) []Action {
+	clear(a.states)
+	for more := true; more; {
+		more = false
+		if a.batch.files > 0 && !without("arrange") {
+			a.arrange(a.links)
+		}
+		for _, id := range a.order {
 			before := len(out)
-			if out = c.request(id, stream, out); len(out) > before {
-				continue
-			}
-			c.emtcp().noteIdle(id)
-			if c.emtcp().overShare(id) {
-				break
-			}
-			if out = c.steal(id, stream, out); len(out) == before {
-				break
-			}
-			if helped++; helped == maxQueued {
+			out = a.assignTo(id, out)
+			more = more || len(out) > before
+		}
+	}
+	return out
+}
+
+// arrange puts the links in the order in which they are served where files at once are
+// bounded: where one more request gets most, or else slow links and the first ones take all
+// the places. A link that could not show yet how fast it is goes first.
+func (a *assignment) arrange(links []link) {
+	gets := func(id LinkID) float64 {
+		l := &links[id]
+		if !l.load.asked {
+			return math.MaxFloat64
+		}
+		return l.est.rate / float64(l.load.requests+1)
+	}
+	slices.SortFunc(a.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
+}
+
+// starved says whether there is nothing left to ask for. Bytes that have not been requested because
+// they may not exist are waited for, but only for as long as it takes to learn that over the link
+// with the longest round trip.
+func (a *assignment) starved(free *freeMap, now, longestTrip Time) bool {
+	open, _ := lowest(&free.open)
+	fresh, _ := lowest(&free.fresh)
+	if !free.last() || open < MaxClasses || fresh < MaxClasses {
+		a.drySince = Never
+		return false
+	}
+	a.drySince = min(a.drySince, now)
+	return free.empty() || now-a.drySince > longest(aheadFloor, dryTrips, longestTrip)
+}
+
+// assignTo lets one of a link's connections ask for something, or take something over.
+func (a *assignment) assignTo(id LinkID, out []Action) []Action {
+	l, t := &a.links[id], &a.states[id]
+	for before := len(out); len(out) == before && a.view.usable(l); {
+		stream, ok := a.ready(id)
+		if !ok {
+			break
+		}
+		if out = a.request(id, stream, out); len(out) > before {
+			break
+		}
+		a.view.emtcp().noteIdle(id)
+		if a.helping && t.helped < maxQueued && !a.view.emtcp().overShare(id) {
+			if out = a.steal(id, stream, out); len(out) > before {
+				t.helped++
 				break
 			}
 		}
+		t.blocked |= 1 << stream
+		if !a.batch.planned(id) {
+			t.blocked = ^uint64(0) // nor is there for the others
+		}
 	}
-	return c.fetchHead(c.requestAnyway(out))
+	return out
 }
 
-// ready is the link's stream that should send its next request now; of several, the one that owes
-// the fewest bytes.
-func (c *Core) ready(id LinkID) (StreamID, bool) {
-	l := &c.links[id]
-	if l.load.requests == 0 {
-		return l.streams.first(), true
-	}
-	if !c.freeMap.sized {
+// ready is the link's stream that should send its next request now: of idle ones, one that need not
+// connect first; else the one with the least to do.
+func (a *assignment) ready(id LinkID) (best StreamID, found bool) {
+	l, t := &a.links[id], &a.states[id]
+	if t.blocked == ^uint64(0) || !a.cfg.Batch && !a.freeMap.sized && l.load.requests > 0 {
 		return 0, false
 	}
-	best, found, idle := StreamID(0), false, false
+	if t.blocked == 0 && l.load.requests == 0 {
+		return l.streams.first(), true
+	}
+	fewest := Never // round trips to the first byte over the best one, if it is idle
 	for s := range l.streams.most {
 		q := &l.load.queues[s]
 		switch {
-		case q.requests >= maxQueued || !l.streams.served(s):
-			continue
-		case q.requests == 0 && l.gauging(s, c.now) && c.task().startDecides():
-			continue
-		case q.requests == 0 && l.reconnectTime(s) > 0 && l.reconnectTime(s).Seconds() > (View{c}).finishTime():
-			continue // others would take over whatever it was asked for
-		case q.requests == 0 && l.streams.free(s):
-			return s, true
-		case idle:
+		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			best, found, idle = s, true, true
+			late := l.reconnectTime(s).Seconds() > a.lasts // others would take over what it was asked for
+			wait := !a.cfg.Batch && l.gauging(s, a.flight.now) && a.view.task().startDecides()
+			if trips := l.streams.idleTrips(s); !late && !wait && trips < fewest {
+				best, found, fewest = s, true, trips
+			}
 			continue
-		case c.cfg.Overlap > 0:
-			if last := c.flight.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
+		case q.requests >= a.pipelining(id, s):
+			continue
+		case a.cfg.Overlap > 0 && !a.cfg.Batch:
+			if last := a.flight.youngest(id, s); float64(last.got) < a.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > max(l.beforeAnswer()*l.shareOf(s), l.slowStartDemand(s)):
+		case float64(q.pending) > a.askAhead(id, s):
 			continue
 		}
-		if !found || q.pending < l.load.queues[best].pending {
+		if !found || fewest == Never && q.pending < l.load.queues[best].pending {
 			best, found = s, true
 		}
 	}
@@ -111,6 +234,36 @@ func (l *link) reconnectTime(s StreamID) Time {
 		return trips * l.rtt.known()
 	}
 	return 0
+}
+
+// pipelining is how many requests a connection may have in flight.
+func (a *assignment) pipelining(id LinkID, stream StreamID) int32 {
+	if !a.links[id].est.measured() {
+		return unmetQueued
+	}
+	if !a.cfg.Batch {
+		return maxQueued
+	}
+	plan := &a.batch.plans[id]
+	if n := plan.Classes[plan.class(stream)].Pipelining; n > 0 {
+		return int32(min(n, batchQueued))
+	}
+	return batchQueued
+}
+
+// askAhead is for how many bytes a connection should have been asked: for what it receives before
+// the first byte of a request that is sent now, and more where there are many files.
+func (a *assignment) askAhead(id LinkID, stream StreamID) float64 {
+	l := &a.links[id]
+	share := l.shareOf(stream)
+	ahead := max(l.beforeAnswer()*share, l.slowStartDemand(stream))
+	if a.cfg.Batch {
+		ahead = max(ahead, l.est.rate*aheadFloor.Seconds()*share)
+		if l.speeds.rate[stream] <= 0 {
+			ahead = max(ahead, aheadLeast)
+		}
+	}
+	return ahead
 }
 
 // busy says whether the links that are at work, or could be at once, need longer than worthJoining
@@ -154,66 +307,28 @@ func (l *link) slowStartDemand(s StreamID) float64 {
 	return brings + initialWindow
 }
 
-// request gives a link free bytes, as many as the policy says.
-func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
-	if c.freeMap.empty() {
+// request lets a connection ask for a free part, or the beginning of it.
+func (a *assignment) request(id LinkID, stream StreamID, out []Action) []Action {
+	k, fresh, i := a.pick(id, stream)
+	if i < 0 {
 		return out
 	}
-	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
-	if size <= 0 {
+	n := a.requestSize(id, stream, &a.freeMap.freeList(k, fresh).live()[i])
+	if n <= 0 {
 		return out
 	}
-	return c.grant(id, stream, size, out)
-}
-
-// requestAnyway has the first link that can ask for bytes if the policy gave none to any link and
-// nothing is in flight: the download must go on.
-func (c *Core) requestAnyway(out []Action) []Action {
-	if len(c.flight.chunks) > 0 || c.freeMap.empty() {
-		return out
-	}
-	for id := range LinkID(len(c.links)) {
-		if stream, ok := c.ready(id); ok && c.usable(&c.links[id]) {
-			return c.grant(id, stream, 0, out)
-		}
-	}
-	return out
-}
-
-// grant gives a link about size free bytes: at least what is worth a request, at most what one
-// request may be for.
-func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Action {
-	each := c.links[id].equalShare(stream, size, c.task())
-	if each > 0 {
-		size = min(size, each)
-	} else {
-		size = int64(float64(size) * c.links[id].shareOf(stream))
-	}
-	if !c.freeMap.sized {
-		size = min(size, (View{c}).First())
-	}
-	// A remainder that is not worth a request of its own is asked for with this one.
-	least := c.links[id].atLeast(c.cfg.minRequest())
-	size = max(size, least)
-	if free := c.freeMap.open[0].live()[0].Len(); free-size < least {
-		size = free
-	}
-	size = min(size, c.most(id))
-	if c.cfg.Window > 0 {
-		size = min(size, max(1, c.cfg.Window/int64(2*c.links.up())))
-	}
-	return c.flight.start(id, stream, c.freeMap.takeFirst(size, c.limit()), out)
+	return a.flight.start(id, stream, a.freeMap.take(k, fresh, i, n), out)
 }
 
 // limit is where the bytes end that may be asked for now: at the end of the window, or where a link
 // was told that the object ends. That hint is ignored while nothing is in flight.
-func (c *Core) limit() int64 {
-	limit := c.freeMap.end
-	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
-		limit = c.drained + w
+func (a *assignment) limit() int64 {
+	limit := a.freeMap.end
+	if w := a.cfg.Window; w > 0 && w < limit-a.drained { // no sum of them overflows
+		limit = a.drained + w
 	}
-	if c.endHint > 0 && !c.freeMap.sized && len(c.flight.chunks) > 0 {
-		limit = min(limit, c.endHint)
+	if a.flight.endHint > 0 && !a.freeMap.sized && len(a.flight.chunks) > 0 {
+		limit = min(limit, a.flight.endHint)
 	}
 	return limit
 }
@@ -226,7 +341,7 @@ func (c *Core) NextWake() Time {
 		return wake
 	}
 	least := leastWake
-	if c.batch != nil { // connections have enough to do
+	if c.cfg.Batch { // connections have enough to do
 		least = batchWake
 	}
 	for i := range c.links {
@@ -245,7 +360,7 @@ func (c *Core) NextDue() Time {
 	if c.complete {
 		return due
 	}
-	if c.batch != nil && c.batch.booked {
+	if c.batch.booked {
 		return c.now
 	}
 	if c.selection.due > 0 {
@@ -257,7 +372,7 @@ func (c *Core) NextDue() Time {
 		case !l.health.up:
 			continue
 		case l.load.requests > 0:
-			due = min(due, c.nextDecision(l))
+			due = min(due, c.assignment.nextDecision(l))
 		case l.health.notBefore > c.now:
 			due = min(due, l.health.notBefore)
 		}
@@ -269,29 +384,29 @@ func (c *Core) NextDue() Time {
 }
 
 // nextDecision is when a decision about a link that is at work may become due.
-func (c *Core) nextDecision(l *link) Time {
+func (a *assignment) nextDecision(l *link) Time {
 	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
-	if c.batch == nil && c.freeMap.sized && c.flight.left() > l.load.owed() && c.cfg.Overlap == 0 && l.slowStartDemand(0) > 0 && !without("opening-wake") {
-		wake = min(wake, c.now+max(leastWake, l.rtt.known()/2))
+	if !a.cfg.Batch && a.freeMap.sized && a.flight.left() > l.load.owed() && a.cfg.Overlap == 0 && l.slowStartDemand(0) > 0 && !without("opening-wake") {
+		wake = min(wake, a.flight.now+max(leastWake, l.rtt.known()/2))
 	}
-	if c.batch == nil && c.freeMap.sized && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
+	if !a.cfg.Batch && a.freeMap.sized && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && a.flight.now < l.health.lastByte+silentConnect {
 		look := leastWake
-		if l.streams.ahead.answered > 0 && !c.cfg.secure() {
+		if l.streams.ahead.answered > 0 && !a.cfg.secure() {
 			look = gaugeLook
 		}
-		wake = min(wake, c.now+look)
+		wake = min(wake, a.flight.now+look)
 	}
 	if l.load.received == 0 && l.rtt.min == 0 { // a far link gets more connections
-		if due := l.health.lastByte + longTrip; due > c.now {
+		if due := l.health.lastByte + longTrip; due > a.flight.now {
 			wake = min(wake, due)
-		} else if c.flight.sizesUnknown() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
-			wake = min(wake, c.now+leastWake)
+		} else if a.flight.sizesUnknown() && a.flight.now < l.health.lastByte+silentConnect { // its handshake says how many
+			wake = min(wake, a.flight.now+leastWake)
 		}
 	}
-	if l.est.rate > 0 && c.freeMap.sized && c.cfg.Overlap == 0 && l.streams.most == 1 {
+	if l.est.rate > 0 && a.freeMap.sized && a.cfg.Overlap == 0 && l.streams.most == 1 {
 		if spare := float64(l.load.owed()) - l.beforeAnswer(); spare > 0 {
-			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
+			wake = min(wake, a.flight.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}
 	return wake

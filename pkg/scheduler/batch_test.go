@@ -138,9 +138,9 @@ func TestTheRestOfAGuessWaitsForItsSize(t *testing.T) {
 	}
 }
 
-// TestACopyThatHasAllThatIsWanted voids the end of a request of which a copy has
-// received everything before it.
-func TestACopyThatHasAllThatIsWanted(t *testing.T) {
+// TestAVoidWithdrawsACopyThatReachesBeyond the bytes that are still wanted: the original brings the
+// rest of them.
+func TestAVoidWithdrawsACopyThatReachesBeyond(t *testing.T) {
 	r := batchRig(t, 20*Millisecond, 20*Millisecond)
 	r.add(0, 0, 60_000, false)
 	r.expect(1000)
@@ -151,13 +151,14 @@ func TestACopyThatHasAllThatIsWanted(t *testing.T) {
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 20_000})
 	r.step(Input{Kind: Progress, Chunk: 1, Bytes: 35_000}) // up to 45,000
 	r.step(Input{Kind: Voided, Piece: Piece{Range: Range{40_000, 60_000}}})
-	r.want(Cancel, Cancel)
-	if a, b := r.acts[0], r.acts[1]; a.Range != (Range{0, 10_000}) || b.Range != (Range{10_000, 40_000}) || a.Chunk != 0 || b.Chunk != 1 {
+	r.want(Cancel, Shrink)
+	if a, b := r.acts[0], r.acts[1]; a.Chunk != 1 || !a.Range.Empty() || b.Chunk != 0 || b.Range != (Range{0, 40_000}) {
 		t.Errorf("%+v", r.acts)
 	}
-	if n := c.Left(); n != 1000 {
+	if n := c.Left(); n != 20_000+1000 {
 		t.Errorf("%d bytes are left", n)
 	}
+	r.step(Input{Kind: Finished, Chunk: 0, Bytes: 40_000})
 	r.expect(0)
 	r.want(Complete)
 }
@@ -308,7 +309,7 @@ func TestAPlanOutlivesTheNetwork(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if n := r.core.Streams(0); n != 1 {
+	if n := r.core.Link(0).Streams; n != 1 {
 		t.Errorf("%d connections, not 1", n)
 	}
 }

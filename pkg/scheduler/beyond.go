@@ -21,49 +21,49 @@ func (f *flight) endBeyond(i int, rtt Time, out []Action) []Action {
 
 // duplicateUnanswered lets an idle link that was told where the object ends duplicate the first
 // unanswered request, if the idle link's answer is expected sooner.
-func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) []Action {
-	l := &c.links[thief]
-	if c.endHint == 0 || c.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
+func (f *flight) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) []Action {
+	l := &f.links[thief]
+	if f.endHint == 0 || f.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
 		return out
 	}
 	var first *chunk
-	for i := range c.flight.chunks {
-		ch := &c.flight.chunks[i]
-		if ch.duplicate == NoChunk && ch.rng.Off < c.endHint && c.flight.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
+	for i := range f.chunks {
+		ch := &f.chunks[i]
+		if ch.duplicate == NoChunk && ch.rng.Off < f.endHint && f.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
 			first = ch
 		}
 	}
 	if first == nil {
 		return out
 	}
-	o := &c.links[first.link]
-	theirs := max(c.now, first.issued+o.streams.trips(first.stream)*o.rtt.reach())
-	if first.rng.Len() > c.most(thief) || c.now+l.streams.trips(stream)*l.rtt.min >= theirs {
+	o := &f.links[first.link]
+	theirs := max(f.now, first.issued+o.streams.trips(first.stream)*o.rtt.reach())
+	if first.rng.Len() > f.most(thief) || f.now+l.streams.trips(stream)*l.rtt.min >= theirs {
 		return out
 	}
 	if without("duplicate-unanswered") {
 		return out
 	}
-	return c.flight.duplicate(thief, stream, first, out)
+	return f.duplicate(thief, stream, first, out)
 }
 
 // duplicateRemainder duplicates the last range once the size is known, if little is left of it and
 // it is unanswered: the link that was asked for the range before fetches it too. A far link may not
 // have a connection when the other link has received everything else.
-func (c *Core) duplicateRemainder(out []Action) []Action {
-	if c.cfg.NoSteal || c.cfg.once() {
+func (f *flight) duplicateRemainder(out []Action) []Action {
+	if f.cfg.NoSteal || f.cfg.once() {
 		return out
 	}
-	for i := range c.flight.chunks {
-		ch := &c.flight.chunks[i]
-		if ch.duplicate != NoChunk || !c.flight.untouched(ch) || ch.left() > c.cfg.most() {
+	for i := range f.chunks {
+		ch := &f.chunks[i]
+		if ch.duplicate != NoChunk || !f.untouched(ch) || ch.left() > f.cfg.most() {
 			continue
 		}
-		for j := range c.flight.chunks {
-			before := &c.flight.chunks[j]
+		for j := range f.chunks {
+			before := &f.chunks[j]
 			l := before.link
-			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt.min > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
-				return c.flight.duplicate(l, before.stream, ch, out) // only the last range reaches beyond the end
+			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && f.links[l].rtt.min > 0 && ch.left() <= f.most(l) && !without("duplicate-remainder") {
+				return f.duplicate(l, before.stream, ch, out) // only the last range reaches beyond the end
 			}
 		}
 	}

@@ -237,7 +237,7 @@ func TestSecureConnectionsHaveToBeWorthMore(t *testing.T) {
 		}
 		r.now += 10 * Millisecond
 		r.step(Input{Kind: Tick})
-		if n := r.core.Streams(0); n != want {
+		if n := r.core.Link(0).Streams; n != want {
 			t.Errorf("secure: %v: %d connections, want %d", secure, n, want)
 		}
 	}

@@ -24,8 +24,11 @@ const (
 	// leastPiece takes its place in a batch, at whose end many requests are small: new and rested
 	// connections bring one initial window in the first round trip, headers included.
 	leastPiece = int64(12) << 10
-	// maxQueued bounds the requests in flight on a stream.
-	maxQueued = 8
+	// maxQueued bounds the requests in flight on a stream, batchQueued where there are many files, and
+	// unmetQueued before anything is known of its link. Chosen by hand.
+	maxQueued   = 8
+	batchQueued = 32
+	unmetQueued = 4
 )
 
 // link is the state of one link: a struct for each thing that is known of it.
@@ -47,17 +50,16 @@ type link struct {
 type Core struct {
 	cfg        Config
 	freeMap    freeMap
-	batch      *batch // nil: one file
+	batch      batch
 	flight     flight
 	links      linkList
 	now        Time
-	lastTick   Time  // when the last Tick was
-	drained    int64 // bytes that the consumer of a stream has read
+	lastTick   Time // when the last Tick was
 	complete   bool
 	selection  selection
+	assignment assignment
 	firstAlone int64 // takes the place of cfg.First if only one link is usable
 	power      powerMeter
-	endHint    int64 // where the object ends, as a link was told that had asked for later bytes; 0: none was
 }
 
 // New makes a Core.
@@ -75,7 +77,6 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{
 		cfg:        cfg,
 		firstAlone: firstAlone,
-		flight:     newFlight((maxQueued + MaxStreams) * cfg.Links),
 		links:      make(linkList, cfg.Links),
 	}
 	for i := range c.links {
@@ -83,9 +84,10 @@ func New(cfg Config) (*Core, error) {
 		c.links[i].linkUse.failingSince = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
-	c.flight.links, c.flight.freeMap, c.flight.batch = c.links, &c.freeMap, cfg.Batch
+	c.assignment = newAssignment(c)
+	c.flight = newFlight((maxQueued+MaxStreams)*cfg.Links, &c.cfg, c.links, &c.freeMap)
 	if cfg.Batch {
-		c.batch = newBatch(cfg.Links, &c.freeMap)
+		c.batch = batch{plans: make([]Plan, cfg.Links)}
 	} else {
 		c.freeMap = newFreeMap(cfg.Size, cfg.Have)
 	}
@@ -103,11 +105,14 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.flight.now = c.now
 	switch in.Kind {
 	case Sized:
-		if c.batch == nil && !c.freeMap.sized && in.Bytes >= 0 {
-			out = c.duplicateRemainder(c.flight.resize(min(in.Bytes, unsized-1), out))
+		if !c.cfg.Batch && !c.freeMap.sized && in.Bytes >= 0 {
+			size := min(in.Bytes, unsized-1)
+			out = c.flight.void(Range{size, c.freeMap.end}, out)
+			c.freeMap.resize(size)
+			out = c.flight.duplicateRemainder(out)
 		}
 	case Drained:
-		c.drained = max(c.drained, in.Bytes)
+		c.assignment.drained = max(c.assignment.drained, in.Bytes)
 	case Progress, Finished, Failed:
 		if i := c.flight.find(in.Chunk); i >= 0 {
 			out = c.flight.received(i, &in, out)
@@ -115,10 +120,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	case Compared:
 		c.cfg.compared = max(0, in.Bytes)
 	case Beyond:
-		if i := c.flight.find(in.Chunk); i >= 0 && c.batch == nil {
+		if i := c.flight.find(in.Chunk); i >= 0 && !c.cfg.Batch {
 			out = c.flight.endBeyond(i, in.RTT, out)
 			if !c.freeMap.sized {
-				c.endHint = max(c.endHint, in.Bytes)
+				c.flight.endHint = max(c.flight.endHint, in.Bytes)
 			}
 		}
 	case Short:
@@ -135,7 +140,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			l.linkUse.spent = max(l.linkUse.spent, min(in.Bytes, unsized))
 		}
 	case Added, Voided, Expected, Planned:
-		if c.batch != nil {
+		if c.cfg.Batch {
 			out = c.batch.update(&in, &c.flight, out)
 		}
 	case Power:
@@ -153,10 +158,11 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		out = c.giveBack(out)
 	}
 	if c.decides(in.Kind) {
+		c.batch.booked = false
 		if c.selection.needed(&c.cfg) {
 			out = c.selectLinks(in.Kind, out)
 		}
-		out = c.assign(out)
+		out = c.assignment.assign(out)
 		if in.Kind == Tick {
 			out = c.explore(out)
 		}
@@ -176,7 +182,7 @@ func (c *Core) decides(k InputKind) bool {
 	case LinkUp, Progress, Added, Voided, Expected, Planned:
 		return false
 	case Finished, Failed, Short:
-		if c.batch != nil {
+		if c.cfg.Batch {
 			c.batch.booked = true
 			return false
 		}
@@ -193,7 +199,7 @@ func (c *Core) measure() {
 		l := &c.links[i]
 		if l.load.requests > 0 {
 			l.listen(c.now)
-			if l.streams.server.lasting && c.batch == nil { // whose files end all the time
+			if l.streams.server.lasting && !c.cfg.Batch { // whose files end all the time
 				l.est.burst.arrived(c.now, l.load.arrived()-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
@@ -207,7 +213,7 @@ func (c *Core) measure() {
 			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.freeMap.sized && !c.batch.planned(LinkID(i)) {
-				l.streams.tune(c.now, l, c.task())
+				l.streams.tune(c.now, l, (View{c}).task())
 				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
 			}
@@ -219,8 +225,8 @@ func (c *Core) measure() {
 // task is what remains to be done. Over TLS each connection has to be worth a handshake, so a
 // link's are counted against its own share; in clear they cost a packet or two, and may turn out
 // to bring more than that.
-func (c *Core) task() task {
-	t := task{left: c.flight.left(), free: c.freeMap.unasked(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.freeMap.sized, batch: c.batch != nil, secure: c.cfg.secure()}
+func (v View) task() task {
+	t := task{left: v.core.flight.left(), free: v.core.freeMap.unasked(), links: v.UsableLinks(), rate: v.SumRate(), sized: v.core.freeMap.sized, batch: v.core.cfg.Batch, secure: v.core.cfg.secure()}
 	if t.share = t.left; t.secure {
 		t.share /= int64(max(1, t.links))
 	}
@@ -254,7 +260,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		more := in.Terms.Cap > l.terms.Cap
 		l.terms = in.Terms
 		c.selection.take(&in.Terms)
-		if more && l.linkUse.why == ReasonCapped && !l.capped(c.room(in.Link)) {
+		if more && l.linkUse.why == ReasonCapped && !l.capped(c.flight.room(in.Link)) {
 			out = l.linkUse.wake(in.Link, Action{Why: ReasonRenewed}, out)
 		}
 	}

@@ -153,7 +153,7 @@ func TestRatesDoNotDependOnWhoseProgressIsToldFirst(t *testing.T) {
 		}
 		r.step(Input{Kind: Tick})
 		for id := range LinkID(2) {
-			if rate := r.core.Rate(id); r.now > Second && (rate < 0.98e6 || rate > 1.02e6) {
+			if rate := r.core.Link(id).Rate; r.now > Second && (rate < 0.98e6 || rate > 1.02e6) {
 				t.Fatalf("at %v s link %d, of 1 MB/s, is taken for %.2f MB/s", r.now.Seconds(), id, rate/1e6)
 			}
 		}
@@ -322,7 +322,7 @@ func busyCore(t testing.TB, links, requests int) *Core {
 	for id := range LinkID(links) {
 		c.Step(0, Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, RTT: 20 * Millisecond}, nil)
 		for c.links[id].load.requests < requests/links {
-			c.flight.start(id, 0, c.freeMap.takeFirst(1<<30, c.freeMap.end), nil)
+			c.flight.start(id, 0, c.freeMap.take(0, false, 0, 1<<30), nil)
 		}
 	}
 	return c
@@ -373,9 +373,9 @@ func TestTinyRequestsRaiseTheRate(t *testing.T) {
 	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 20_000}, Size: 1 << 30, NoSteal: true})
 	r.up(1)
 	r.core.links[0].est.rate = 1000
-	for r.core.Rate(0) < 0.9e6 {
+	for r.core.Link(0).Rate < 0.9e6 {
 		if r.now > Second {
-			t.Fatalf("a link that brings 1 MB/s is taken for %.0f bytes per second", r.core.Rate(0))
+			t.Fatalf("a link that brings 1 MB/s is taken for %.0f bytes per second", r.core.Link(0).Rate)
 		}
 		ch := r.core.flight.chunks[0]
 		r.now += FromSeconds(float64(ch.rng.Len()) / 1e6)

@@ -53,12 +53,12 @@ func (t *thief) worthReplacing(ch *chunk, end float64) bool {
 }
 
 // replaceDuplicate lets a link take over all of a request, and ends the duplicate of it.
-func (c *Core) replaceDuplicate(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+func (f *flight) replaceDuplicate(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	original := ch.id
-	out = c.flight.unpair(ch, out)
-	ch = &c.flight.chunks[c.flight.find(original)]
+	out = f.unpair(ch, out)
+	ch = &f.chunks[f.find(original)]
 	ch.duplicate = NoChunk // unpair leaves that to its caller
-	return c.takeOver(thief, stream, ch, ch.left(), out)
+	return f.takeOver(thief, stream, ch, ch.left(), out)
 }
 
 // duplicate lets a stream fetch the rest of ch too.
@@ -103,7 +103,7 @@ func (f *flight) resolveDuplicate(ch *chunk, out []Action) []Action {
 	// The copy has what the original has not, and stands for it from now on.
 	l, w := &f.links[loser.link], &f.links[ch.link]
 	kept := ch.rng.Off - loser.rng.Off
-	if f.batch {
+	if f.cfg.Batch {
 		l.streams.cutShort(loser.stream, f.next)
 	}
 	a.Range.End = ch.rng.Off

@@ -55,16 +55,16 @@ type emtcp struct {
 }
 
 // emtcp gathers what the mode goes by.
-func (c *Core) emtcp() (e emtcp) {
-	if c.cfg.Energy != EnergyEMTCP {
+func (v View) emtcp() (e emtcp) {
+	if v.core.cfg.Energy != EnergyEMTCP {
 		return e
 	}
-	e = emtcp{links: c.links, now: c.now, deadline: c.cfg.Deadline, keeps: 1 - c.cfg.Offload, sized: c.freeMap.sized, left: c.flight.left(), window: c.cfg.Window, least: c.cfg.minRequest()}
-	if c.cfg.Offload == 0 {
+	e = emtcp{links: v.core.links, now: v.core.now, deadline: v.core.cfg.Deadline, keeps: 1 - v.core.cfg.Offload, sized: v.core.freeMap.sized, left: v.core.flight.left(), window: v.core.cfg.Window, least: v.core.cfg.minRequest()}
+	if v.core.cfg.Offload == 0 {
 		e.keeps = 1 - offloadShare
 	}
-	if e.total = c.flight.total(); e.window > 0 {
-		e.reserve = c.Prefix() - c.drained
+	if e.total = v.core.flight.total(); e.window > 0 {
+		e.reserve = v.core.Prefix() - v.core.assignment.drained
 	}
 	return e
 }

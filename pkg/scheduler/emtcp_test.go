@@ -144,7 +144,7 @@ func TestEMTCPTurnsFromACongestedLink(t *testing.T) {
 	p.rates[0] = 0
 	p.until(p.now + 1100*Millisecond)
 	p.core.links[1].linkUse.cheapIdle = true
-	if size := p.core.emtcp().limit(1, 1000); size != 1000 || p.core.emtcp().overShare(1) {
+	if size := (View{p.core}).emtcp().limit(1, 1000); size != 1000 || (View{p.core}).emtcp().overShare(1) {
 		t.Errorf("beside a congested link the costly one may be asked for %d of 1000 bytes", size)
 	}
 	before := p.carried[1]
@@ -156,7 +156,7 @@ func TestEMTCPTurnsFromACongestedLink(t *testing.T) {
 	p.until(p.now + 20*Second)
 	p.rates = [2]float64{}
 	p.until(p.now + 1200*Millisecond)
-	if size := p.core.emtcp().limit(1, 1000); size != 0 {
+	if size := (View{p.core}).emtcp().limit(1, 1000); size != 0 {
 		t.Errorf("with both congested, it may be asked for %d bytes", size)
 	}
 }

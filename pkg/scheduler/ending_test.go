@@ -45,7 +45,8 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 		if trips := l.streams.trips(5); trips != reconnectRTTs {
 			t.Fatalf("%d round trips", trips)
 		}
-		s, ok := r.core.ready(1)
+		r.core.assignment.prepare()
+		s, ok := r.core.assignment.ready(1)
 		if got := ok && s == 5; got != want {
 			t.Errorf("%d bytes are free: connection %d, %v", free, s, ok)
 		}
@@ -61,7 +62,7 @@ func TestConnectionsThatLastAreNotLostByACut(t *testing.T) {
 		r.flow(500*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, map[ChunkID]int64{})
 		r.step(Input{Kind: Progress, Chunk: 0, Bytes: 400_000, Lasting: lasting})
 		ch := r.core.flight.chunks[r.core.flight.find(0)]
-		r.core.takeOver(1, 0, &r.core.flight.chunks[r.core.flight.find(0)], ch.left()/2, nil)
+		r.core.flight.takeOver(1, 0, &r.core.flight.chunks[r.core.flight.find(0)], ch.left()/2, nil)
 		want := Time(reconnectRTTs)
 		if lasting {
 			want = 1

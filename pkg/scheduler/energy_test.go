@@ -70,7 +70,7 @@ func TestMinEnergyChoosesBySize(t *testing.T) {
 		if wakes != c.costly || c.costly != slices.ContainsFunc(acts, func(a Action) bool { return a.Kind == Start && a.Link == 1 }) {
 			t.Errorf("%d bytes, %v Mbit/s: %+v", c.size, c.told, acts)
 		}
-		if c.costly && r.core.Requests(0) > 0 {
+		if c.costly && r.core.Link(0).Requests > 0 {
 			t.Errorf("%d bytes: both links work", c.size)
 		}
 	}
@@ -158,7 +158,7 @@ func TestDeadlines(t *testing.T) {
 		acts := slices.Clone(r.pair(c.told[0]*1e6/8, c.told[1]*1e6/8))
 		r.now = FromSeconds(c.deadline / 50)
 		acts = append(acts, r.step(Input{Kind: Tick})...)
-		if got := [2]bool{r.core.Requests(0) > 0, r.core.Requests(1) > 0}; got != c.work {
+		if got := [2]bool{r.core.Link(0).Requests > 0, r.core.Link(1).Requests > 0}; got != c.work {
 			t.Errorf("%v s, %v Mbit/s: at work are %v, want %v, after %+v", c.deadline, c.told, got, c.work, acts)
 		}
 	}
@@ -192,7 +192,7 @@ func TestABackupServesWhenNobodyElseDoes(t *testing.T) {
 		}
 		r.step(Input{Kind: LinkUp, Link: 1}) // it is back
 		r.step(Input{Kind: Tick})
-		if got := why(r.acts, 0); !slices.Equal(got, []Reason{ReasonBackup}) || r.core.Requests(0) > 0 {
+		if got := why(r.acts, 0); !slices.Equal(got, []Reason{ReasonBackup}) || r.core.Link(0).Requests > 0 {
 			t.Errorf("%s: %+v", name, r.acts)
 		}
 		// Gone for good is a reason at once.

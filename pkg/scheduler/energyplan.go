@@ -84,21 +84,21 @@ func (l *link) bestRate() float64 {
 
 // energyPlan gathers the links that serve. hopeful takes of those that are chosen the best that
 // may come, where it is not known yet what they carry.
-func (c *Core) energyPlan(hopeful bool) energyPlan {
-	m := newEnergyPlan(c.now, c.cfg.Deadline, float64(c.flight.left()), float64(c.cfg.First), c.freeMap.sized)
+func (v View) energyPlan(hopeful bool) energyPlan {
+	m := newEnergyPlan(v.core.now, v.core.cfg.Deadline, float64(v.core.flight.left()), float64(v.core.cfg.First), v.core.freeMap.sized)
 	nearest := Never
-	for i := range c.links {
-		if rtt := c.links[i].rtt.min; rtt > 0 {
+	for i := range v.core.links {
+		if rtt := v.core.links[i].rtt.min; rtt > 0 {
 			nearest = min(nearest, rtt)
 		}
 	}
-	for i := range c.links {
-		if l := &c.links[i]; l.linkUse.eligible && m.n < maxCandidates {
-			m.add(l.candidate(c.now, l.expectedTrip(nearest), m.left, hopeful), LinkID(i), float64(c.room(LinkID(i)))+float64(l.load.owed()))
+	for i := range v.core.links {
+		if l := &v.core.links[i]; l.linkUse.eligible && m.n < maxCandidates {
+			m.add(l.candidate(v.core.now, l.expectedTrip(nearest), m.left, hopeful), LinkID(i), float64(v.core.flight.room(LinkID(i)))+float64(l.load.owed()))
 		}
 	}
 	for k := range m.n {
-		m.chosen.put(k, c.links[m.all[k].id].linkUse.chosen)
+		m.chosen.put(k, v.core.links[m.all[k].id].linkUse.chosen)
 		m.sure.put(k, m.all[k].sure)
 		m.tried.put(k, m.all[k].tried)
 		m.begun.put(k, m.all[k].begun)

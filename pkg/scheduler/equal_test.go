@@ -16,7 +16,7 @@ func TestAFarLinkConnectsAheadThoughTheSizeIsKnown(t *testing.T) {
 		"is not that far":  {func(_ *Core, l *link) { l.rtt.min = longTrip - 1 }, 0},
 		"was not asked":    {func(_ *Core, l *link) { l.load.requests = 0 }, 0},
 		"has shown a rate": {func(_ *Core, l *link) { l.est.nSamples = 1 }, 0},
-		"fetches a list":   {func(c *Core, _ *link) { c.batch = &batch{plans: make([]Plan, 2)} }, 0},
+		"fetches a list":   {func(c *Core, _ *link) { c.cfg.Batch, c.batch.plans = true, make([]Plan, 2) }, 0},
 	} {
 		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 		r.up(2)
@@ -88,7 +88,7 @@ func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		l.streams.ahead.answered, l.streams.conn[1].early, c.now = Second, Second, Second
 		tt.change(c, l)
-		if got := l.gauging(1, c.now) && c.task().startDecides(); got != tt.want {
+		if got := l.gauging(1, c.now) && (View{c}).task().startDecides(); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -124,7 +124,7 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		if want > 77 {
 			want = (want - firstBytes + n - 1) / n
 		}
-		if got := l.equalShare(1, tt.bytes, c.task()); got != want {
+		if got := l.equalShare(1, tt.bytes, (View{c}).task()); got != want {
 			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 		}
 		want := (tt.want - firstBytes + n - 1) / n
 		for range 2 { // it stays so
-			if got := l.equalShare(1, first, c.task()); got != want {
+			if got := l.equalShare(1, first, (View{c}).task()); got != want {
 				t.Errorf("%s: %d bytes, want %d", name, got, want)
 			}
 		}
@@ -161,11 +161,11 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 
 // TestASmallGrantStaysSmall: what its policy gives a link less than a share is not made one.
 func TestASmallGrantStaysSmall(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 20 << 10}, Size: 4 << 20})
 	r.step(Input{Kind: LinkUp})
 	l := &r.core.links[0]
 	l.streams.conn[1].early, l.streams.ahead.each = Second, 1<<20
-	out := r.core.grant(0, 1, 20<<10, nil)
+	out := r.core.assignment.request(0, 1, nil)
 	if len(out) != 1 || out[0].Range.Len() != 20<<10 {
 		t.Errorf("%+v", out)
 	}

@@ -66,7 +66,7 @@ func (v View) eta(id LinkID, o *eta) {
 			if l.late(ch, c.now) {
 				o.late |= 1 << ch.stream
 			}
-			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.rtt.now() {
+			if !c.cfg.Batch && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.rtt.now() {
 				if !without("fresh-eta") {
 					o.fresh |= 1 << ch.stream
 				}

@@ -201,7 +201,7 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 // the number of connections is given, where a slow reader may be the bottleneck (Window), and where
 // energy is to be saved, for which the links' rates must be known.
 func (c *Core) explore(out []Action) []Action {
-	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.freeMap.sized {
+	if c.cfg.Batch || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.freeMap.sized {
 		return out
 	}
 	for i := range c.links {
@@ -209,9 +209,14 @@ func (c *Core) explore(out []Action) []Action {
 		if s.explore.step == watching && !s.maybeMore() {
 			continue // most of the time, on every link
 		}
-		switch s.advance(c.now, &c.links[i], c.task(), c.usable(&c.links[i])) {
+		switch s.advance(c.now, &c.links[i], (View{c}).task(), (View{c}).usable(&c.links[i])) {
 		case askAnother:
-			out = c.askAnother(id, out)
+			if before := len(out); c.links[i].load.queues[s.most].requests == 0 {
+				if out = c.try(id, s.most, NoLink, out); len(out) > before {
+					s.explore.begin(handshaking, c.now, &c.links[i])
+					s.explore.chunk = c.flight.next - 1
+				}
+			}
 		case giveUpAsked:
 			if at := c.flight.find(s.explore.chunk); at >= 0 && c.flight.chunks[at].got == 0 {
 				out = c.flight.withdraw(at, out)
@@ -260,21 +265,6 @@ func (s *streams) worthExploring(now Time, l *link, t task) bool {
 		return false
 	}
 	return float64(t.free) > float64(t.rate*worth.Seconds())
-}
-
-// askAnother requests a little over a connection that the link has not used.
-func (c *Core) askAnother(id LinkID, out []Action) []Action {
-	l := &c.links[id]
-	stream := l.streams.most
-	if l.load.queues[stream].requests > 0 || c.batch != nil || c.freeMap.empty() {
-		return out
-	}
-	before := len(out)
-	if out = c.flight.start(id, stream, c.freeMap.takeFirst(min(probeSize, c.most(id)), c.freeMap.end), out); len(out) > before {
-		l.streams.explore.begin(handshaking, c.now, l)
-		l.streams.explore.chunk = c.flight.next - 1
-	}
-	return out
 }
 
 // judgePair decides, when two connections have been measured, for many or for one.

@@ -129,7 +129,7 @@ func TestWhereAServerLimitsConnectionsThereAreMany(t *testing.T) {
 			if n < tt.min || n > tt.max {
 				t.Errorf("%d connections, want %d to %d", n, tt.min, tt.max)
 			}
-			if s := r.core.Streams(0); tt.min == 1 && s != 1 {
+			if s := r.core.Link(0).Streams; tt.min == 1 && s != 1 {
 				t.Errorf("%d of them are kept", s)
 			}
 		})
@@ -170,8 +170,8 @@ func TestExploringIsRefused(t *testing.T) {
 			break
 		}
 	}
-	if asked != 1 || r.core.Streams(0) != 1 {
-		t.Errorf("it was asked %d times, and %d connections are left", asked, r.core.Streams(0))
+	if asked != 1 || r.core.Link(0).Streams != 1 {
+		t.Errorf("it was asked %d times, and %d connections are left", asked, r.core.Link(0).Streams)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestPairs(t *testing.T) {
 			step: pairing, since: c.now - tt.span, rateWatch: rateWatch{mean: 1e6, pauses: 1}, doubtful: tt.doubtful,
 			bytes: l.load.received - int64(tt.gain*1e6*tt.span.Seconds()),
 		}
-		s.judgePair(c.now, l, c.task())
+		s.judgePair(c.now, l, (View{c}).task())
 		if s.trial.running != tt.want {
 			t.Errorf("%s: tried %v", tt.name, s.trial.running)
 		}
@@ -239,7 +239,7 @@ func TestPairsThatShareRecords(t *testing.T) {
 		s.most, l.load.queues[0].requests, l.load.working = 2, 1, 2
 		s.conn[1].brought, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.bigger, c.now
 		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, rateWatch: rateWatch{mean: tt.rate, pauses: 1}, bytes: l.load.received, doubtful: true}
-		s.judgePair(c.now, l, c.task())
+		s.judgePair(c.now, l, (View{c}).task())
 		if s.trial.running != tt.want {
 			t.Errorf("%s: tried %v", tt.name, s.trial.running)
 		}

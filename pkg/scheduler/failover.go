@@ -67,8 +67,8 @@ func (c *Core) failover(out []Action) []Action {
 			if c.now >= l.health.notBefore && !l.linkUse.resting {
 				out = c.probe(id, out)
 			}
-		case l.load.requests > 0 && ((l.silent(c.now) || c.holdsUp(id)) && c.anotherServes(id, 0) || c.slow(id) && c.anotherServes(id, 2*staticLimit)):
-			if !l.silent(c.now) && !c.holdsUp(id) && l.est.rate >= staticLimit {
+		case l.load.requests > 0 && ((l.silent(c.now) || c.assignment.holdsUp(id)) && (View{c}).anotherServes(id, 0) || c.slow(id) && (View{c}).anotherServes(id, 2*staticLimit)):
+			if !l.silent(c.now) && !c.assignment.holdsUp(id) && l.est.rate >= staticLimit {
 				l.health.slowBans = min(l.health.slowBans+1, doublings)
 			}
 			if l.load.fruitless() && l.health.inVain < math.MaxUint8 {
@@ -115,19 +115,18 @@ func (c *Core) slow(id LinkID) bool {
 	l, v, wait := &c.links[id], View{c}, slowFor
 	limit := max(staticLimit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
 	below := l.est.nMarks > 0 && l.est.rate > 0 && l.est.rate < limit
-	if below && l.est.rate >= staticLimit && c.othersSteal(id) {
-		below = !c.task().nearEnd()
+	if below && l.est.rate >= staticLimit && (View{c}).othersSteal(id) {
+		below = !(View{c}).task().nearEnd()
 		wait <<= l.health.slowBans
 	}
 	return l.health.below(c.now, below, wait)
 }
 
 // othersSteal says whether the policy lets other links take over what a link was asked for.
-func (c *Core) othersSteal(id LinkID) bool {
-	v := View{c}
+func (v View) othersSteal(id LinkID) bool {
 	for o := range v.Links() {
-		if o != id && v.Usable(o) && c.cfg.Policy.Victim(v, o) != NoLink {
-			return !c.cfg.NoSteal
+		if o != id && v.Usable(o) && v.core.cfg.Policy.Victim(v, o) != NoLink {
+			return !v.core.cfg.NoSteal
 		}
 	}
 	return false
@@ -135,15 +134,15 @@ func (c *Core) othersSteal(id LinkID) bool {
 
 // anotherServes says whether another link could carry on: it is usable, not silent itself, and at
 // least as fast as least, in bytes per second.
-func (c *Core) anotherServes(id LinkID, least float64) bool {
-	for i := range c.links {
-		o := &c.links[i]
+func (v View) anotherServes(id LinkID, least float64) bool {
+	for i := range v.core.links {
+		o := &v.core.links[i]
 		// A resting link would be woken: see selectLinks.
-		spare := o.linkUse.resting && o.health.fit(c.now) && c.room(LinkID(i)) > 0
-		if LinkID(i) == id || !c.usable(o) && !spare || o.est.rate < least {
+		spare := o.linkUse.resting && o.health.fit(v.core.now) && v.core.flight.room(LinkID(i)) > 0
+		if LinkID(i) == id || !v.usable(o) && !spare || o.est.rate < least {
 			continue
 		}
-		if o.load.requests == 0 || o.est.nMarks > 0 && !o.silent(c.now) {
+		if o.load.requests == 0 || o.est.nMarks > 0 && !o.silent(v.core.now) {
 			return true
 		}
 	}
@@ -211,29 +210,42 @@ func (ls linkList) retryBanned(now Time) {
 	}
 }
 
-// probe asks a banned link for a little: free bytes, or, when there are none, the end of what a
-// silent link still owes. With neither, the link stays banned and the others finish. While the
-// size is unknown, and near the end, it is asked only if no other link is at work.
+// probe asks a banned link for a little, or, when nothing is free, for what a silent link still owes.
+// With neither, the link stays banned and the others finish. While the size is unknown, and near the
+// end, it is asked only if no other link is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
-	if len(c.flight.chunks) > 0 && (!c.freeMap.sized || c.task().nearEnd()) {
+	if len(c.flight.chunks) > 0 && (!c.freeMap.sized || (View{c}).task().nearEnd()) {
 		return out
 	}
-	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
-	if c.batch != nil && !c.batch.freeMap.empty() {
-		out = c.requestPiece(id, 0, size, out)
-	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
-		out = c.flight.start(id, 0, c.freeMap.takeLast(size, c.limit()), out)
-	} else if !c.freeMap.empty() {
-		out = c.flight.start(id, 0, c.freeMap.takeFirst(size, c.limit()), out)
-	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
-		var o eta
-		v.eta(victim, &o)
-		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && !o.last[s].guess && c.batch.mayHelp(&c.flight, id, 0, o.last[s]) {
-			out = c.takeOver(id, 0, o.last[s], size, out)
-		}
+	victim := (View{c}).Slowest(id)
+	if victim != NoLink && !c.links[victim].silent(c.now) {
+		victim = NoLink
 	}
-	l := &c.links[id]
+	l, before := &c.links[id], len(out)
+	out = c.try(id, 0, victim, out)
 	l.health.probing = len(out) > before
 	l.rtt.beginProbe()
+	return out
+}
+
+// try asks for a little over a connection, to see whether it serves: for free bytes, or where there are
+// none, for the end of what a silent link owes.
+func (c *Core) try(id LinkID, stream StreamID, silent LinkID, out []Action) []Action {
+	size := min(probeSize, c.flight.most(id))
+	if size <= 0 {
+		return out
+	}
+	if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
+		return c.flight.start(id, stream, c.freeMap.takeLast(size, c.assignment.limit()), out)
+	}
+	if k, fresh, i := c.assignment.pick(id, stream); i >= 0 {
+		return c.flight.start(id, stream, c.freeMap.take(k, fresh, i, size), out)
+	}
+	if silent == NoLink {
+		return out
+	}
+	if ch := c.flight.mostOwed(silent); ch != nil && !ch.guess && c.batch.mayHelp(&c.flight, id, stream, ch) {
+		return c.flight.takeOver(id, stream, ch, size, out)
+	}
 	return out
 }

@@ -16,12 +16,13 @@ type flight struct {
 	now     Time
 	links   linkList
 	freeMap *freeMap
-	batch   bool  // the requests are for many files
+	cfg     *Config
 	copied  int64 // bytes that are asked for twice, or were received twice
+	endHint int64 // where the object ends, as a link was told that had asked for later bytes; 0: none was
 }
 
-func newFlight(most int) flight {
-	f := flight{space: make([]chunk, 0, most)}
+func newFlight(most int, cfg *Config, links linkList, free *freeMap) flight {
+	f := flight{space: make([]chunk, 0, most), cfg: cfg, links: links, freeMap: free}
 	f.chunks = f.space
 	return f
 }
@@ -71,12 +72,13 @@ func (f *flight) youngest(id LinkID, stream StreamID) *chunk {
 	}
 }
 
-// mostOwed is the link's request of which most is missing; nil when there is none that could be
-// shared.
+// mostOwed is the link's request of which most is missing, without those that have a duplicate, and
+// those of connections that share the first one's, which do not take from each other; nil if there
+// is none.
 func (f *flight) mostOwed(id LinkID) *chunk {
 	var most *chunk
 	for i := range f.chunks {
-		if ch := &f.chunks[i]; ch.link == id && ch.duplicate == NoChunk && (most == nil || ch.left() > most.left()) {
+		if ch := &f.chunks[i]; ch.link == id && ch.duplicate == NoChunk && !f.links[id].streams.fresh(ch.stream) && (most == nil || ch.left() > most.left()) {
 			most = ch
 		}
 	}
@@ -247,7 +249,7 @@ func (f *flight) end(i int, out []Action) []Action {
 	}
 	if ch.left() > 0 {
 		l.streams.broken |= 1 << ch.stream
-		if f.batch {
+		if f.cfg.Batch {
 			l.streams.cutShort(ch.stream, f.next)
 		}
 	}

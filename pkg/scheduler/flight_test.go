@@ -9,7 +9,7 @@ import (
 // TestFlightFindsWhatIsUnderWay compares it with a map, through more requests than it has room for.
 func TestFlightFindsWhatIsUnderWay(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	f, model := newFlight(4), map[ChunkID]chunk{}
+	f, model := newFlight(4, &Config{}, nil, nil), map[ChunkID]chunk{}
 	f.freeMap = &freeMap{end: 500}
 	for step := range 20_000 {
 		if n := len(model); n < 12 && random.IntN(2) == 0 || n == 0 {

@@ -28,7 +28,7 @@ func (c *Core) flush(out []Action) []Action {
 		}
 		// A link has asked for its last bytes if nothing is free, or others will have that before
 		// the link could bring any of it: to wait until they do would be too late.
-		if !c.freeMap.exhausted() && (c.batch != nil || !c.freeMap.sized || c.cfg.Policy.Request(View{c}, id) > 0) {
+		if !c.freeMap.exhausted() && (c.cfg.Batch || !c.freeMap.sized || c.cfg.Policy.Request(View{c}, id) > 0) {
 			continue
 		}
 		l.streams.piped = 0

@@ -150,15 +150,6 @@ func (s *freeMap) resize(size int64) {
 	s.end, s.sized = size, true
 }
 
-// takeFirst takes the first free bytes of one object, n at most, none of them at limit or beyond;
-// there may be none.
-func (s *freeMap) takeFirst(n, limit int64) part {
-	if n = min(n, limit-s.head()); n <= 0 || s.open[0].empty() {
-		return part{}
-	}
-	return s.take(0, false, 0, n)
-}
-
 // takeLast takes the last n free bytes of one object before limit that lie together, or as many as
 // lie there; there may be none.
 func (s *freeMap) takeLast(n, limit int64) part {

@@ -16,7 +16,7 @@ const (
 
 // giveBack frees the part of each connection's request that others will have sooner.
 func (c *Core) giveBack(out []Action) []Action {
-	if c.batch != nil || c.cfg.NoSteal || !c.freeMap.sized || c.freeMap.empty() {
+	if c.cfg.Batch || c.cfg.NoSteal || !c.freeMap.sized || c.freeMap.empty() {
 		return out
 	}
 	for i := range c.flight.chunks {

@@ -12,42 +12,42 @@ const (
 
 // starves says whether the consumer of a stream is about to have read all that lies before the
 // head.
-func (c *Core) starves() bool {
-	return c.cfg.Window > 0 && c.freeMap.sized && c.Prefix()-c.drained < c.cfg.Window/reserveParts
+func (a *assignment) starves() bool {
+	return a.cfg.Window > 0 && a.freeMap.sized && a.flight.head()-a.drained < a.cfg.Window/reserveParts
 }
 
 // holdsUp says whether a link that was delivering has been silent for so long that the consumer
 // of a stream, who waits for what the link was asked for, sees it.
-func (c *Core) holdsUp(id LinkID) bool {
-	l := &c.links[id]
-	if c.cfg.Window == 0 || l.est.nMarks == 0 || l.health.idle(c.now) <= l.rtt.silenceLimit(headFloor, l.health.inVain) {
+func (a *assignment) holdsUp(id LinkID) bool {
+	l := &a.links[id]
+	if a.cfg.Window == 0 || l.est.nMarks == 0 || l.health.idle(a.flight.now) <= l.rtt.silenceLimit(headFloor, l.health.inVain) {
 		return false
 	}
-	ch := c.flight.first()
-	return ch != nil && ch.link == id && c.starves() && !without("head-first")
+	ch := a.flight.first()
+	return ch != nil && ch.link == id && a.starves() && !without("head-first")
 }
 
 // fetchHead asks for the head of a stream if nobody has been asked for it: over the link that
 // carries most, over a connection that has nothing else to bring.
-func (c *Core) fetchHead(out []Action) []Action {
-	if c.cfg.Parallelism > 0 || c.freeMap.empty() || !c.starves() || c.freeMap.head() > c.Prefix() || without("head-first") {
+func (a *assignment) fetchHead(out []Action) []Action {
+	if a.cfg.Parallelism > 0 || a.freeMap.empty() || !a.starves() || a.freeMap.head() > a.flight.head() || without("head-first") {
 		return out
 	}
 	best, most := NoLink, 0.0
-	for i := range c.links {
-		if l := &c.links[i]; c.usable(l) && l.est.nMarks > 0 && !c.holdsUp(LinkID(i)) && l.est.rate > most {
+	for i := range a.links {
+		if l := &a.links[i]; a.view.usable(l) && l.est.nMarks > 0 && !a.holdsUp(LinkID(i)) && l.est.rate > most {
 			best, most = LinkID(i), l.est.rate
 		}
 	}
 	if best == NoLink {
 		return out
 	}
-	l, stream := &c.links[best], StreamID(0)
+	l, stream := &a.links[best], StreamID(0)
 	for stream < MaxStreams && l.load.queues[stream].requests > 0 {
 		stream++
 	}
 	if stream == MaxStreams || !l.streams.served(stream) { // its server answers no more at a time
 		return out
 	}
-	return c.request(best, stream, out)
+	return a.request(best, stream, out)
 }

@@ -108,7 +108,7 @@ func TestAProbeLeavesTheHeadAlone(t *testing.T) {
 				continue
 			}
 			probes++
-			if ahead := a.Range.Off - r.core.drained; ahead < 8<<20 {
+			if ahead := a.Range.Off - r.core.assignment.drained; ahead < 8<<20 {
 				t.Errorf("a probe is asked for bytes that are %d ahead", ahead)
 			}
 		}
@@ -123,7 +123,7 @@ func TestAProbeLeavesTheHeadAlone(t *testing.T) {
 func TestAConsumerThatHasEnoughDoesNotHurry(t *testing.T) {
 	r := streamOf(t)
 	silent := r.core.flight.first().link
-	r.core.drained = r.core.Prefix() - 8<<20
+	r.core.assignment.drained = r.core.Prefix() - 8<<20
 	for r.core.links[silent].health.idle(r.now) < 400*Millisecond {
 		r.now += 50 * Millisecond
 		r.core.links[1-silent].health.lastByte = r.now
@@ -132,7 +132,7 @@ func TestAConsumerThatHasEnoughDoesNotHurry(t *testing.T) {
 			t.Fatal("the link is given up")
 		}
 	}
-	r.core.drained = r.core.Prefix()
+	r.core.assignment.drained = r.core.Prefix()
 	if r.step(Input{Kind: Tick}); !r.core.links[silent].health.banned {
 		t.Error("the link is not given up when the consumer has read all")
 	}

@@ -1,25 +1,10 @@
 package scheduler
 
-// batch is the state of a job of many files.
+// batch is the plans of a job of many files.
 type batch struct {
-	freeMap  *freeMap // the Core's
-	plans    []Plan
-	files    int         // how many files may be in progress at once; 0: any number
-	order    []LinkID    // the order in which links are served
-	states   []dealState // of the links, in one assignment
-	booked   bool        // an input has been booked and not acted upon
-	asking   bool        // files of unknown size go first, so that all sizes are known soon
-	helping  bool        // nothing is left to ask for: idle connections help others
-	drySince Time        // since when all is asked for that may be; Never: it is not
-	lasts    float64     // how many seconds more the job will last
-}
-
-func newBatch(links int, free *freeMap) *batch {
-	b := &batch{freeMap: free, plans: make([]Plan, links), states: make([]dealState, links)}
-	for id := range LinkID(links) {
-		b.order = append(b.order, id)
-	}
-	return b
+	plans  []Plan
+	files  int  // how many files may be in progress at once; 0: any number
+	booked bool // an input has been booked and not acted upon
 }
 
 // update books an input about pieces or plans. It takes effect with an input of another kind, so
@@ -28,15 +13,15 @@ func (b *batch) update(in *Input, f *flight, out []Action) []Action {
 	b.booked = true
 	switch in.Kind {
 	case Added:
-		b.freeMap.add(in.Piece)
+		f.freeMap.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
 			f.learnSizes(r)
-			b.freeMap.cut(r)
+			f.freeMap.cut(r)
 			return f.void(r, out)
 		}
 	case Expected:
-		b.freeMap.sized, b.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
+		f.freeMap.sized, f.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
 	case Planned:
 		if in.Link >= 0 && int(in.Link) < len(f.links) && in.Plan != nil && in.Plan.Validate() == nil {
 			b.follow(in.Link, in.Plan, &f.links[in.Link])
@@ -60,5 +45,5 @@ func (b *batch) follow(id LinkID, plan *Plan, l *link) {
 	}
 }
 
-// planned says whether a plan says how many connections a link has.
-func (b *batch) planned(id LinkID) bool { return b != nil && b.plans[id].Connections() > 0 }
+// planned says whether a plan says how many connections a link has: none does for one file.
+func (b *batch) planned(id LinkID) bool { return b.plans != nil && b.plans[id].Connections() > 0 }

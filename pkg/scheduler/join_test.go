@@ -87,12 +87,12 @@ func TestLinkDownForgets(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: 500e6})
 	r.up(2)
 	r.steady(2*Second, 0, 4e6, map[ChunkID]int64{})
-	if r.core.RTT(0) == 0 || r.core.Rate(0) == 0 {
+	if r.core.Link(0).RTT == 0 || r.core.Link(0).Rate == 0 {
 		t.Fatal("nothing was measured")
 	}
 	r.step(Input{Kind: LinkDown, Link: 0})
-	if r.core.RTT(0) != 0 || r.core.Rate(0) != 0 || r.core.Bandwidth(0) != 0 || r.core.Requests(0) != 0 {
-		t.Errorf("RTT %v, rate %v, bandwidth %v, %d requests", r.core.RTT(0), r.core.Rate(0), r.core.Bandwidth(0), r.core.Requests(0))
+	if r.core.Link(0).RTT != 0 || r.core.Link(0).Rate != 0 || r.core.Link(0).Bandwidth != 0 || r.core.Link(0).Requests != 0 {
+		t.Errorf("RTT %v, rate %v, bandwidth %v, %d requests", r.core.Link(0).RTT, r.core.Link(0).Rate, r.core.Link(0).Bandwidth, r.core.Link(0).Requests)
 	}
 	r.step(Input{Kind: LinkUp, Link: 0, Bandwidth: 2e6})
 	r.step(Input{Kind: Tick})

@@ -46,7 +46,7 @@ func (c *Core) selectLinks(kind InputKind, out []Action) []Action {
 	backups := c.pool()
 	switch c.cfg.Energy {
 	case EnergyEMTCP:
-		e := c.emtcp()
+		e := (View{c}).emtcp()
 		e.choose()
 	case EnergyMin:
 		if r.changed || c.now >= r.next || kind == Sized {
@@ -81,11 +81,11 @@ func (c *Core) pool() (backups bool) {
 		if l.health.up && l.load.requests > 0 && l.silent(c.now) {
 			l.linkUse.failingSince = min(l.linkUse.failingSince, c.now)
 		}
-		primary = primary || !l.terms.Backup && l.serves(c.now, c.room(LinkID(i)))
+		primary = primary || !l.terms.Backup && l.serves(c.now, c.flight.room(LinkID(i)))
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		eligible := l.serves(c.now, c.room(LinkID(i))) && (!l.terms.Backup || !primary || c.cfg.urgent())
+		eligible := l.serves(c.now, c.flight.room(LinkID(i))) && (!l.terms.Backup || !primary || c.cfg.urgent())
 		c.selection.changed = c.selection.changed || eligible != l.linkUse.eligible
 		l.linkUse.eligible = eligible
 		backups = backups || eligible && l.terms.Backup
@@ -104,7 +104,7 @@ func (c *Core) applyChoice(backups bool, out []Action) []Action {
 		id, l := LinkID(i), &c.links[i]
 		switch d := &l.linkUse; {
 		case !l.health.up:
-		case l.capped(c.room(id)), serves && d.resting && d.why == ReasonCapped:
+		case l.capped(c.flight.room(id)), serves && d.resting && d.why == ReasonCapped:
 			out = c.flight.rest(id, Action{Why: ReasonCapped}, true, out)
 		case d.chosen && d.eligible, !serves:
 			out = d.wake(id, Action{Why: ReasonNeeded}, out)
@@ -147,13 +147,13 @@ func (u *linkUse) wake(id LinkID, a Action, out []Action) []Action {
 
 // room is how many bytes may still be asked for over a link; 0 where that is less than is worth a
 // request.
-func (c *Core) room(id LinkID) int64 {
-	l := &c.links[id]
+func (f *flight) room(id LinkID) int64 {
+	l := &f.links[id]
 	if l.terms.Cap == 0 {
 		return math.MaxInt64
 	}
-	room := l.terms.Cap - l.linkUse.spent - c.flight.owed(id)
-	if room <= 0 || room < c.cfg.minRequest() && room < c.flight.left() {
+	room := l.terms.Cap - l.linkUse.spent - f.owed(id)
+	if room <= 0 || room < f.cfg.minRequest() && room < f.left() {
 		return 0
 	}
 	return room

@@ -38,7 +38,7 @@ func far(t *testing.T) (r *rig, streams map[StreamID]ChunkID) {
 
 func TestALongTripStartsWithManyStreams(t *testing.T) {
 	r, _ := far(t)
-	if n := r.core.Streams(0); n != 1 {
+	if n := r.core.Link(0).Streams; n != 1 {
 		t.Errorf("the near link has %d streams", n)
 	}
 }
@@ -117,7 +117,7 @@ func TestAShortFileOpensFewConnections(t *testing.T) {
 	r.now = 110 * Millisecond
 	r.step(Input{Kind: Progress, Link: 0, Chunk: 0, Bytes: 1000, RTT: 20 * Millisecond})
 	r.step(Input{Kind: Tick})
-	if n := r.core.Streams(1); n > 8 {
+	if n := r.core.Link(1).Streams; n > 8 {
 		t.Errorf("%d connections for 4 MiB", n)
 	}
 }
@@ -127,12 +127,12 @@ func TestAnUnknownSizeOpensNoMoreConnections(t *testing.T) {
 	r.up(2)
 	r.now = 250 * Millisecond
 	r.step(Input{Kind: Tick})
-	if n := r.core.Streams(0) + r.core.Streams(1); n != 2 {
+	if n := r.core.Link(0).Streams + r.core.Link(1).Streams; n != 2 {
 		t.Errorf("%d connections before the size is known", n)
 	}
 	r.step(Input{Kind: Sized, Bytes: 6 << 20})
 	r.step(Input{Kind: Tick})
-	if n := r.core.Streams(1); n < 2 || n > 12 { // half a MiB each
+	if n := r.core.Link(1).Streams; n < 2 || n > 12 { // half a MiB each
 		t.Errorf("%d connections for 6 MiB", n)
 	}
 }

@@ -165,7 +165,7 @@ func (m *energyPlan) worthwhile() linkSet {
 
 // chooseLinks chooses the links that work, wakes them, and sends the others to rest.
 func (c *Core) chooseLinks(out []Action) []Action {
-	m, r := c.energyPlan(false), &c.selection
+	m, r := (View{c}).energyPlan(false), &c.selection
 	r.changed = false
 	r.next = c.now + selectEvery
 	late := c.cfg.Deadline > nearDeadline // there is time for a choice
@@ -180,7 +180,7 @@ func (c *Core) chooseLinks(out []Action) []Action {
 		known := false
 		if after, why, known = m.choose(); !known {
 			// No measurement is waited for that cannot change anything.
-			m = c.energyPlan(true)
+			m = (View{c}).energyPlan(true)
 			if after = m.worthwhile(); after != m.chosen {
 				why = ReasonDear
 			}

@@ -57,8 +57,8 @@ func (c *Core) openAhead(out []Action) []Action {
 	unknown := c.flight.sizesUnknown()
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
-		undecided := unknown || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
-		if !undecided || !l.mayOpen() || !c.usable(l) || c.batch.planned(id) || without("open-ahead") {
+		undecided := unknown || !c.cfg.Batch && l.load.received == 0 && l.load.assigned <= shareMost
+		if !undecided || !l.mayOpen() || !(View{c}).usable(l) || c.batch.planned(id) || without("open-ahead") {
 			continue
 		}
 		most := min(openMost, l.rtt.min/tripPerStream)
@@ -180,37 +180,26 @@ func (l *link) equalShare(stream StreamID, bytes int64, t task) int64 {
 // split lets a connection that was opened ahead take over its share of what its link's first one
 // was asked for, before their rates are known. The first one is closed then, over HTTP/2 too,
 // since the server may have handed all of its response to the kernel.
-func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
-	l := &c.links[id]
-	if c.batch != nil || l.est.rate > 0 || !l.streams.fresh(stream) || l.load.queues[stream].requests > 0 {
+func (f *flight) split(id LinkID, stream StreamID, out []Action) []Action {
+	l := &f.links[id]
+	if f.cfg.Batch || l.est.rate > 0 || !l.streams.fresh(stream) || l.load.queues[stream].requests > 0 {
 		return out
 	}
-	ch := c.flight.largest(id, &l.streams)
-	n, each, keeps := l.shares(l.load.assigned, c.cfg.secure())
-	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.duplicate != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
+	ch := f.mostOwed(id)
+	n, each, keeps := l.shares(l.load.assigned, f.cfg.secure())
+	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
 	}
 	victim, before := ch.stream, len(out)
-	out = c.flight.cutOff(id, stream, ch, min(each, ch.left()), out)
+	out = f.cutOff(id, stream, ch, min(each, ch.left()), out)
 	out[before].Close = true
-	l.streams.lose(victim, c.flight.next)
+	l.streams.lose(victim, f.next)
 	return out
-}
-
-// largest is the largest range requested over a link on a connection other than those that share
-// it, since these do not take from each other; nil if there is none.
-func (f *flight) largest(id LinkID, s *streams) (most *chunk) {
-	for i := range f.chunks {
-		if ch := &f.chunks[i]; ch.link == id && !s.fresh(ch.stream) && (most == nil || ch.rng.Len() > most.rng.Len()) {
-			most = ch
-		}
-	}
-	return most
 }
 
 // sizesUnknown says whether sizes are still to be learnt before more can be asked for.
 func (f *flight) sizesUnknown() bool {
-	if s := f.freeMap; f.batch {
+	if s := f.freeMap; f.cfg.Batch {
 		return s.sized && s.guesses.unconfirmed.parts > 0 && s.guesses.parts == 0
 	}
 	return !f.freeMap.sized

@@ -328,7 +328,7 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		l.streams.ahead.room, l.load.assigned, c.flight.chunks[0].rng = MaxStreams, bytes, Range{End: bytes}
 		tt.change(l, &c.flight.chunks[0])
 		got := int64(0)
-		for _, a := range c.split(0, 1, nil) {
+		for _, a := range c.flight.split(0, 1, nil) {
 			if a.Kind == Start {
 				got = a.Range.Len()
 			}
@@ -352,7 +352,7 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 		"late":                  {2 * trip, func(*Core, *streams) {}, false},
 		"not made ahead":        {0, func(_ *Core, s *streams) { s.conn[1].early = 0 }, false},
 		"has brought something": {0, func(_ *Core, s *streams) { s.worked = 2 }, false},
-		"of many files":         {0, func(c *Core, _ *streams) { c.batch = &batch{} }, false},
+		"of many files":         {0, func(c *Core, _ *streams) { c.cfg.Batch = true }, false},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
@@ -393,12 +393,12 @@ func TestAFreeConnectionIsAskedFirst(t *testing.T) {
 		l.streams.most, l.streams.worked, l.streams.begun = 3, 7, 7
 		l.load.requests, l.load.queues = 1, [MaxStreams]queue{3: {requests: 1}}
 		tt.change(&l.streams)
-		if got, ok := r.core.ready(0); !ok || got != tt.want {
+		if got, ok := r.core.assignment.ready(0); !ok || got != tt.want {
 			t.Errorf("%s: connection %d, want %d", name, got, tt.want)
 		}
 		if tt.want == 1 { // until something has come that was asked for since
 			l.streams.hear(&chunk{id: 9}, 1, 0, 0)
-			if got, _ := r.core.ready(0); got != 0 {
+			if got, _ := r.core.assignment.ready(0); got != 0 {
 				t.Errorf("%s: connection %d when it has been heard of", name, got)
 			}
 		}
@@ -412,10 +412,10 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 	s := &c.links[1].streams
 	s.server.lasting = true
 	s.hear(&chunk{id: last.Chunk}, 1, c.now, 0)
-	if !s.free(0) {
+	if s.idleTrips(0) != 1 {
 		t.Fatal("it is not free before")
 	}
-	if c.takeOver(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], 1<<19, nil); s.free(0) {
+	if c.flight.takeOver(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], 1<<19, nil); s.idleTrips(0) == 1 {
 		t.Error("it is free")
 	}
 }

@@ -222,13 +222,14 @@ func TestEMTCPSection4CongestedInterfaces(t *testing.T) {
 		{"the costly one is congested", busy, stuck, 0},
 	} {
 		c := emtcpCore(t, 20*Millisecond)
-		c.flight.resize(1<<20, nil)
+		c.flight.void(Range{1 << 20, c.freeMap.end}, nil)
+		c.freeMap.resize(1 << 20)
 		c.links[0].est.rate, c.links[1].est.rate, c.links[1].load.assigned = 1e6, 1e6, 1<<20
 		c.links[0].health.lastByte, c.links[1].health.lastByte = c.now-tt.cheap, c.now-tt.costly
-		if got := c.emtcp().limit(1, 1000); got != tt.want {
+		if got := (View{c}).emtcp().limit(1, 1000); got != tt.want {
 			t.Errorf("%s: %d of 1000 bytes, want %d", tt.name, got, tt.want)
 		}
-		if got := c.emtcp().limit(0, 1000); got != 1000 {
+		if got := (View{c}).emtcp().limit(0, 1000); got != 1000 {
 			t.Errorf("%s: the cheap link is asked for %d of 1000 bytes", tt.name, got)
 		}
 	}

@@ -13,12 +13,12 @@ func (p *Plan) class(stream StreamID) Class {
 	return 0
 }
 
-// pickPiece is the free part that a connection should ask for next: its list and its place there,
+// pick is the free part that a connection should ask for next: its list and its place there,
 // below 0 if there is none. Files in progress come first.
-func (b *batch) pickPiece(f *flight, id LinkID, stream StreamID) (k Class, fresh bool, i int) {
-	s := b.freeMap
-	if b.asking {
-		if k, i = s.firstGuess(); i >= 0 && b.mayBegin(&s.fresh[k].live()[i]) {
+func (a *assignment) pick(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
+	s, b := a.freeMap, a.batch
+	if a.asking {
+		if k, i = s.firstGuess(); i >= 0 && b.mayBegin(s, &s.fresh[k].live()[i]) {
 			return k, true, i
 		}
 	}
@@ -26,7 +26,7 @@ func (b *batch) pickPiece(f *flight, id LinkID, stream StreamID) (k Class, fresh
 		if k, i = lowest(&s.open); k < MaxClasses {
 			return k, false, i
 		}
-		if k, _ = lowest(&s.fresh); k < MaxClasses && b.mayBegin(&s.fresh[k].live()[0]) {
+		if k, _ = lowest(&s.fresh); k < MaxClasses && b.mayBegin(s, &s.fresh[k].live()[0]) {
 			return k, true, 0
 		}
 		return 0, false, -1
@@ -34,7 +34,7 @@ func (b *batch) pickPiece(f *flight, id LinkID, stream StreamID) (k Class, fresh
 	k = b.plans[id].class(stream)
 	tried := uint(0)
 	for {
-		if fresh, i = b.pickOf(f, id, stream, k); i >= 0 {
+		if fresh, i = b.pickOf(a.flight, id, stream, k); i >= 0 {
 			return k, fresh, i
 		}
 		// The class with the most left comes next.
@@ -87,14 +87,14 @@ func (s *freeMap) firstGuess() (Class, int) {
 }
 
 // mayBegin says whether a part may be asked for although its file may not be in progress yet.
-func (b *batch) mayBegin(p *part) bool {
-	return b.files == 0 || b.freeMap.active < b.files || b.freeMap.find(p.file) != noSlot
+func (b *batch) mayBegin(s *freeMap, p *part) bool {
+	return b.files == 0 || s.active < b.files || s.find(p.file) != noSlot
 }
 
-// pickOf is pickPiece for one class of files: a file that the connection has requests for, or one
+// pickOf is pick for one class of files: a file that the connection has requests for, or one
 // with fewer connections of the link than the plan gives it, or a new one.
 func (b *batch) pickOf(f *flight, id LinkID, stream StreamID, k Class) (fresh bool, i int) {
-	s := b.freeMap
+	s := f.freeMap
 	share, first := max(1, b.plans[id].Classes[k].Parallelism), -1
 	for i, p := range s.open[k].live() {
 		if p.unconfirmed() {
@@ -108,7 +108,7 @@ func (b *batch) pickOf(f *flight, id LinkID, stream StreamID, k Class) (fresh bo
 			first = i
 		}
 	}
-	if first < 0 && !s.fresh[k].empty() && b.mayBegin(&s.fresh[k].live()[0]) {
+	if first < 0 && !s.fresh[k].empty() && b.mayBegin(s, &s.fresh[k].live()[0]) {
 		return true, 0
 	}
 	return false, first

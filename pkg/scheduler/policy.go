@@ -75,7 +75,7 @@ func (v View) Links() LinkID { return LinkID(len(v.core.links)) }
 
 // Usable says whether a link may be given work: it is up, not banned, not
 // waiting after a failure, does not rest, and would not come too late.
-func (v View) Usable(l LinkID) bool { return v.core.usable(&v.core.links[l]) }
+func (v View) Usable(l LinkID) bool { return v.usable(&v.core.links[l]) }
 
 // UsableLinks is how many links are usable.
 func (v View) UsableLinks() (n int) {

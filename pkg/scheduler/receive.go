@@ -7,7 +7,7 @@ func (f *flight) received(i int, in *Input, out []Action) []Action {
 	l := &f.links[ch.link]
 	switch in.Kind {
 	case Finished:
-		l.meter(ch, f.now, f.batch)
+		l.meter(ch, f.now, f.cfg.Batch)
 		if l.health.probing && l.health.banned {
 			l.rtt.endBan()
 			out = append(out, l.unban(f.now, ch.link))
@@ -20,7 +20,7 @@ func (f *flight) received(i int, in *Input, out []Action) []Action {
 			l.streams.refuse(ch.stream)
 			return f.end(i, out)
 		}
-		if f.batch && ch.left() > 0 {
+		if f.cfg.Batch && ch.left() > 0 {
 			l.streams.lose(ch.stream, f.next)
 		}
 		out = f.end(i, out)
@@ -39,7 +39,7 @@ func (f *flight) observe(i int, in *Input) {
 	ch := &f.chunks[i]
 	l := &f.links[ch.link]
 	l.rtt.observeMin(in.RTT)
-	l.streams.server.single = l.streams.server.single || in.Single && !f.batch // which may have other servers
+	l.streams.server.single = l.streams.server.single || in.Single && !f.cfg.Batch // which may have other servers
 	l.streams.server.lasting = l.streams.server.lasting || in.Lasting
 	if in.Answered && l.streams.ahead.answered == 0 {
 		l.streams.ahead.answered = f.now
@@ -77,24 +77,4 @@ func (f *flight) observe(i int, in *Input) {
 	}
 	l.holdBehindGap(ch.stream, min(in.Behind, unsized), f.now)
 	l.discard(ch.stream, min(in.Stray, unsized), f.now)
-}
-
-// resize learns the object's size, and withdraws what was asked for beyond it.
-func (f *flight) resize(size int64, out []Action) []Action {
-	for i := len(f.chunks) - 1; i >= 0; i-- {
-		ch := &f.chunks[i]
-		if ch.rng.End <= size {
-			continue
-		}
-		if cut := ch.rng.End - max(size, ch.rng.Off+ch.got); ch.copy {
-			ch.rng.End -= cut
-			f.copied -= cut
-		} else {
-			f.shorten(ch, cut)
-			f.freeMap.settle(ch.slot, cut, 0)
-		}
-		out = f.shrunk(i, out)
-	}
-	f.freeMap.resize(size)
-	return out
 }

@@ -49,7 +49,7 @@ func TestSlowStartOfNextConnectionKeepsRate(t *testing.T) {
 		r.single(0, yes)
 		r.flow(Second, map[ChunkID]float64{0: steady}, got)
 		r.step(Input{Kind: Finished, Chunk: 0, Bytes: 1 << 20})
-		rate := func() float64 { return r.core.Rate(0) }
+		rate := func() float64 { return r.core.Link(0).Rate }
 		r.flow(100*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
 		if kept := rate() > 0.9*steady; kept != yes {
 			t.Errorf("single %v: %.0f bytes per second while a connection began, %.0f before", yes, rate(), steady)
@@ -81,7 +81,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		}
 		// So much is left to the other link that taking it over would just be worth it.
 		r.core.links[1].est.rate = steady
-		th := r.core.newThief(0, 0)
+		th := (View{r.core}).newThief(0, 0)
 		own, other := &th.own, &th.other
 		View{r.core}.eta(0, own)
 		View{r.core}.eta(1, other)
@@ -123,7 +123,7 @@ func TestNoConnectionForARemainder(t *testing.T) {
 		r.up(1)
 		r.single(1000, yes)
 		r.core.links[0].est.rate = steady
-		acts := r.core.request(0, 0, nil)
+		acts := r.core.assignment.request(0, 0, nil)
 		if got := acts[0].Range.Len() - 1<<20; (got == rest) != yes {
 			t.Errorf("single %v: %d bytes go along, of %d", yes, got, rest)
 		}

@@ -32,16 +32,11 @@ func (c *Core) probeByReconnect(id LinkID, out []Action) []Action {
 	for stream < MaxStreams && l.load.queues[stream].requests > 0 { // a trial has left them
 		stream++
 	}
-	if without("reconnect-probe") || c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.freeMap.sized || stream >= MaxStreams || !l.streams.served(stream) {
+	if without("reconnect-probe") || c.cfg.Batch || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !(View{c}).usable(l) || !c.freeMap.sized || stream >= MaxStreams || !l.streams.served(stream) {
 		return out
 	}
-	before, size := len(out), min(probeSize, c.most(id))
-	if !c.freeMap.empty() {
-		out = c.flight.start(id, stream, c.freeMap.takeFirst(size, c.freeMap.end), out)
-	} else if ch := c.flight.mostOwed(id); ch != nil && !c.cfg.NoSteal {
-		out = c.takeOver(id, stream, ch, size, out)
-	}
-	if len(out) > before {
+	before := len(out)
+	if out = c.try(id, stream, id, out); len(out) > before {
 		*k = reconnectProbe{tries: k.tries + 1, chunk: c.flight.next - 1, stream: stream, since: c.now}
 	}
 	return out

@@ -1,10 +1,27 @@
 package scheduler
 
+// The constants were chosen by hand over the simulator's suite of lists.
+const (
+	// A file of unknown size that takes a connection no longer than briefTrips round trips is not
+	// shared out.
+	briefTrips = 4
+	// learnFirst is how many round trips an idle connection takes to learn a file's size, and to
+	// share the file out.
+	learnFirst = 2.5
+	// A piece of at most wholePiece bytes is asked for as a whole if that takes a connection no
+	// longer than wholeSeconds, since what slow ones have in hand at the end has to be taken from
+	// them. A piece of at most leastWhole bytes may take longer.
+	wholePiece   = 1 << 20
+	wholeSeconds = 2
+	leastWhole   = 256 << 10
+)
+
 // asker is a connection of a batch that is ready for another request: it says how much of a file
 // the connection should ask for.
 type asker struct {
 	link    *link
 	stream  StreamID
+	planned bool    // a plan says how many connections the link has
 	bounded bool    // a plan bounds how many files may be in progress at once
 	rate    float64 // bytes per second that the connection is taken to carry; 0: unknown
 	finish  float64 // seconds until all links can have all that is left
@@ -13,37 +30,62 @@ type asker struct {
 // asker is a connection as an asker.
 func (v View) asker(id LinkID, stream StreamID) asker {
 	l := &v.core.links[id]
-	return asker{link: l, stream: stream, bounded: v.core.batch.files > 0, rate: v.RateOrMean(id) * l.shareOf(stream), finish: v.finishTime()}
+	return asker{link: l, stream: stream, planned: v.core.batch.planned(id), bounded: v.core.batch.files > 0, rate: v.RateOrMean(id) * l.shareOf(stream), finish: v.finishTime()}
 }
 
-// requestSize is how many bytes of a free part a connection should ask for; 0: none.
-func (c *Core) requestSize(id LinkID, stream StreamID, p *part) int64 {
-	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
-	if size <= 0 && len(c.flight.chunks) > 0 {
-		return 0 // with nothing in flight, somebody must go on
+// requestSize is how many bytes of a free part a connection should ask for, about as many as the
+// policy says; 0: none. It is at least what is worth a request, and at most what one request may be
+// for.
+func (a *assignment) requestSize(id LinkID, stream StreamID, p *part) int64 {
+	size := a.view.emtcp().limit(id, min(unsized, a.cfg.Policy.Request(a.view, id)))
+	if size <= 0 && (!a.anyway || len(a.flight.chunks) > 0) {
+		return 0
 	}
-	l := &c.links[id]
-	a := (View{c}).asker(id, stream)
-	whole, likely, spare := p.Len(), c.freeMap.guesses.likely(p), a.spare()
-	if spare <= 0 && l.load.queues[stream].requests > 0 {
+	l := &a.links[id]
+	if each := l.equalShare(stream, size, a.view.task()); each > 0 {
+		size = min(size, each)
+	} else {
+		size = int64(float64(size) * l.shareOf(stream))
+	}
+	if !a.freeMap.sized && !a.cfg.Batch {
+		size = min(size, a.view.First())
+	}
+	least := l.atLeast(a.cfg.minRequest())
+	size = max(size, least)
+	if a.freeMap.guesses.likely(p)-size < least { // a remainder would not be worth a request
+		size = p.Len()
+	}
+	if a.cfg.Batch {
+		k := a.view.asker(id, stream)
+		size = k.ofFile(size, p, &a.freeMap.guesses)
+	}
+	size = min(size, p.Len(), a.flight.most(id), a.limit()-p.Off)
+	if a.cfg.Window > 0 {
+		size = min(size, max(1, a.cfg.Window/int64(2*a.links.up())))
+	}
+	return size
+}
+
+// ofFile is how many bytes of a part of a file the connection should ask for, of which size would be
+// its share.
+func (a *asker) ofFile(size int64, p *part, guesses *guesses) int64 {
+	whole, likely, spare, most := p.Len(), guesses.likely(p), a.spare(), a.wholeMost()
+	if spare <= 0 && a.link.load.queues[a.stream].requests > 0 {
 		return 0 // another will be there sooner
 	}
-	least, most := c.cfg.minRequest(), a.wholeMost()
-	size = max(int64(float64(size)*l.shareOf(stream)), least)
-	if c.batch.planned(id) && !a.bounded && likely > most && !without("plan-brief") {
+	if a.planned && !a.bounded && likely > most && !without("plan-brief") {
 		size = min(size, most) // a connection that the next plan gives up brings what it was asked for first
 	}
-	switch {
-	case likely-size < least, !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && a.brief(likely):
+	if !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare || p.guess && a.brief(likely) {
 		size = whole
 	}
-	if p.guess && c.freeMap.guesses.learnt == 0 && !a.bounded && !without("first-unknown") {
+	if p.guess && guesses.learnt == 0 && !a.bounded && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
 	if p.guess && size < whole && a.tooBusyToLearn() {
 		return 0
 	}
-	return min(size, whole, c.most(id))
+	return size
 }
 
 // tooBusyToLearn says whether the connection has so much to do that, by the time at which

@@ -74,7 +74,7 @@ func TestALinkWithoutARateStartsSlowly(t *testing.T) {
 	far.streams.conn[0].brought = initialWindow
 	ch := &c.flight.chunks[c.flight.find(last.Chunk)]
 	ch.issued, ch.got = r.now-Second, 1 // it flows
-	out := c.steal(0, 0, nil)
+	out := c.assignment.steal(0, 0, nil)
 	if len(out) != 2 || out[1].Link != 0 || out[1].Range.Len() < rest*3/4 {
 		t.Errorf("of %d bytes, %+v", rest, out)
 	}

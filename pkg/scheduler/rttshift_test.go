@@ -49,9 +49,9 @@ func TestALinkThatBecomesLongTakesSeveralConnections(t *testing.T) {
 				}
 				flows.receive(r, Input{Kind: Progress, Trip: trip, Reordered: lost}, int64(each*0.01))
 				flows.start(r.tick())
-				most = max(most, r.core.Streams(0))
+				most = max(most, r.core.Link(0).Streams)
 			}
-			if n := r.core.Streams(0); n != tt.want || most != tt.most {
+			if n := r.core.Link(0).Streams; n != tt.want || most != tt.most {
 				t.Errorf("%d connections, %d at most, want %d and %d", n, most, tt.want, tt.most)
 			}
 		})

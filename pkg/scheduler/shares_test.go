@@ -44,11 +44,11 @@ func TestAShareIsNotSharedAgain(t *testing.T) {
 	l := &c.links[0]
 	l.streams.ahead.room, l.load.assigned, c.flight.chunks[0].rng = MaxStreams, firstBytes, Range{End: firstBytes}
 	c.startAt(0, 1, Range{firstBytes, 6 * firstBytes})
-	if acts := c.split(0, 2, nil); len(acts) > 0 {
+	if acts := c.flight.split(0, 2, nil); len(acts) > 0 {
 		t.Errorf("%+v", acts)
 	}
 	l.streams.worked |= 2 // it has brought something: it is one as any other
-	if acts := c.split(0, 2, nil); len(acts) == 0 {
+	if acts := c.flight.split(0, 2, nil); len(acts) == 0 {
 		t.Error("none for one of what the other has")
 	}
 }

@@ -34,9 +34,9 @@ func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 }
 
 // most is how many bytes one request over a link may be for.
-func (c *Core) most(id LinkID) int64 {
-	room := c.room(id)
-	if gives := c.links[id].gives; gives > 0 {
+func (f *flight) most(id LinkID) int64 {
+	room := f.room(id)
+	if gives := f.links[id].gives; gives > 0 {
 		return min(room, gives)
 	}
 	return room

@@ -61,7 +61,7 @@ func TestAServerThatGivesVaryingParts(t *testing.T) {
 	for id, tt := range []struct{ gives, most int64 }{{100, leastAnswer}, {1 << 19, 1 << 19}, {1 << 18, 1 << 19}} {
 		r.now += 10 * Millisecond
 		r.step(Input{Kind: Short, Link: 0, Chunk: ChunkID(id), Bytes: tt.gives})
-		if got := r.core.most(0); got != tt.most {
+		if got := r.core.flight.most(0); got != tt.most {
 			t.Errorf("after %d bytes: at most %d, want %d", tt.gives, got, tt.most)
 		}
 		checkTiles(t, r.core)

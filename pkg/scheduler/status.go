@@ -9,32 +9,31 @@ func (c *Core) Size() int64 {
 	switch {
 	case !c.freeMap.sized:
 		return -1
-	case c.batch != nil:
+	case c.cfg.Batch:
 		return c.flight.total()
 	}
 	return c.freeMap.end
 }
 
-// Rate is the link's present throughput in bytes per second; 0 while unknown.
-func (c *Core) Rate(l LinkID) float64 { return c.links[l].est.rate }
+// LinkStatus is what a link does at present.
+type LinkStatus struct {
+	Rate      float64 // bytes per second; 0 while unknown
+	Bandwidth float64 // the most that it has shown of late, in bytes per second; 0 while unknown
+	RTT       Time    // the least round trip; 0 while unknown
+	Streams   int     // how many connections it is worth
+	Requests  int     // in flight
+}
 
-// Bandwidth is the most that the link has shown of late, in bytes per second; 0
-// while unknown.
-func (c *Core) Bandwidth(l LinkID) float64 { return c.links[l].est.capacity() }
-
-// RTT is the least round-trip time of the link; 0 while unknown.
-func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt.min }
-
-// Streams is how many connections the link is worth at present.
-func (c *Core) Streams(l LinkID) int { return int(c.links[l].streams.most) }
-
-// Requests is how many requests the link has in flight.
-func (c *Core) Requests(l LinkID) int { return c.links[l].load.requests }
+// Link is the status of a link.
+func (c *Core) Link(id LinkID) LinkStatus {
+	l := &c.links[id]
+	return LinkStatus{Rate: l.est.rate, Bandwidth: l.est.capacity(), RTT: l.rtt.min, Streams: int(l.streams.most), Requests: l.load.requests}
+}
 
 // Done appends the ranges that have been received to dst, sorted and joined; of a batch nothing: see
 // Missing.
 func (c *Core) Done(dst []Range) []Range {
-	if c.batch != nil {
+	if c.cfg.Batch {
 		return dst
 	}
 	return c.flight.done(dst)
@@ -42,7 +41,7 @@ func (c *Core) Done(dst []Range) []Range {
 
 // Prefix is how many bytes have been received from the first on without a gap; of a batch 0.
 func (c *Core) Prefix() int64 {
-	if c.batch != nil {
+	if c.cfg.Batch {
 		return 0
 	}
 	return c.flight.head()

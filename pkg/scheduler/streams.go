@@ -37,6 +37,9 @@ const (
 	// been silent, and of leastShare. Chosen by hand.
 	batchLongTrip   = farStep
 	batchLeastShare = int64(128) << 10
+	// batchStreams is how many connections a link begins with where there are many files, as
+	// many as browsers have (six a host): a server works on them at the same time.
+	batchStreams = 6
 )
 
 // streams is how many connections a link has, and why.
@@ -245,9 +248,14 @@ func (s *streams) trips(id StreamID) Time {
 	return 1
 }
 
-// free says whether an idle stream's connection is open, and nothing is on its way over it that was
-// requested before.
-func (s *streams) free(id StreamID) bool { return s.trips(id) == 1 && s.broken&(1<<id) == 0 }
+// idleTrips is trips, but as many as for a connection that is still to be made while what an idle
+// stream was asked for before is still on its way.
+func (s *streams) idleTrips(id StreamID) Time {
+	if s.broken&(1<<id) != 0 {
+		return max(connectRTTs, s.trips(id))
+	}
+	return s.trips(id)
+}
 
 // refuse leaves a stream out from now on.
 func (s *streams) refuse(id StreamID) { s.refused |= 1 << id }

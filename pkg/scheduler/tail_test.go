@@ -71,7 +71,7 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 		c := r.core
 		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
 		c.flight.copied = tt.copied
-		th := c.newThief(0, 0)
+		th := (View{c}).newThief(0, 0)
 		View{c}.eta(0, &th.own)
 		if tt.busy {
 			th.own.active = 1
@@ -204,7 +204,7 @@ func TestASlowLinkIsKeptBusy(t *testing.T) {
 		}
 		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
 		ch.issued, ch.got = r.now-Second, 1 // it flows
-		out := c.steal(0, 0, nil)
+		out := c.assignment.steal(0, 0, nil)
 		if busy != (len(out) == 2) {
 			t.Errorf("%d ms before the end: %+v", ms, out)
 			continue
@@ -242,7 +242,7 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		}
 		c.flight.chunks[c.flight.find(last.Chunk)].got = 1
 		left, copied := c.Left(), c.flight.copied
-		out = c.steal(0, 0, nil)
+		out = c.assignment.steal(0, 0, nil)
 		if !tt.taken {
 			if len(out) > 0 {
 				t.Errorf("%s: %+v", tt.name, out)
@@ -268,16 +268,16 @@ func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
 	c := r.core
 	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
 	out := c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
-	th := c.newThief(0, 0)
+	th := (View{c}).newThief(0, 0)
 	if th.worthReplacing(&c.flight.chunks[c.flight.find(last.Chunk)], 1000) {
 		t.Error("it takes over what it has a copy of")
 	}
 	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when another one has
 	out = c.flight.duplicate(1, 1, &c.flight.chunks[0], nil)
-	if th := c.newThief(0, 0); !th.worthReplacing(&c.flight.chunks[0], 1000) {
+	if th := (View{c}).newThief(0, 0); !th.worthReplacing(&c.flight.chunks[0], 1000) {
 		t.Error("it leaves what another one has a copy of")
 	}
-	if out = c.replaceDuplicate(0, 0, &c.flight.chunks[0], out); len(out) != 4 {
+	if out = c.flight.replaceDuplicate(0, 0, &c.flight.chunks[0], out); len(out) != 4 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -294,7 +294,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 			c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 2 * Second
-		if out := c.steal(1, 1, nil); (len(out) > 0) == copied {
+		if out := c.assignment.steal(1, 1, nil); (len(out) > 0) == copied {
 			t.Errorf("copied %v: another connection begins with %+v", copied, out)
 		}
 
@@ -304,7 +304,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 			c.flight.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
-		if !c.links[1].silent(c.now) || c.task().nearEnd() {
+		if !c.links[1].silent(c.now) || (View{c}).task().nearEnd() {
 			t.Fatal("no probe would be made of it")
 		}
 		if out := c.probe(0, nil); (len(out) > 0) == copied {

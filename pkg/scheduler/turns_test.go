@@ -38,7 +38,7 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		}
 		moved := 0
 		for turn := range 100 {
-			moved += min(1, len(c.steal(0, StreamID(turn%n), nil)))
+			moved += min(1, len(c.assignment.steal(0, StreamID(turn%n), nil)))
 		}
 		if moved > 25 {
 			t.Errorf("seed %d: %d connections take from each other %d times at one time", seed, n, moved)

@@ -93,10 +93,6 @@ type job struct {
 	next   int        // the first file that was not added
 	top    int64
 	plans  []Planned
-	// voiding says that the Core is being told that bytes are not wanted; kept is up
-	// to where the request has come that it has just withdrawn in favour of a copy.
-	voiding bool
-	kept    int64
 }
 
 type jobFile struct {
@@ -177,8 +173,6 @@ func (j *job) add(file int, from, bytes int64) error {
 }
 
 func (j *job) void(r scheduler.Range) error {
-	j.voiding = true
-	defer func() { j.voiding = false }()
 	return j.player.tell(scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: r}})
 }
 

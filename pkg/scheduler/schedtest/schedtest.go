@@ -265,19 +265,6 @@ func (p *player) win(rng scheduler.Range) error {
 	return p.ledger.receive(scheduler.Range{Off: rq.rng.Off + rq.got, End: rng.End})
 }
 
-// wonByVoid books a pair of requests of which the copy has all that is wanted: first
-// the original is withdrawn, up to where the copy began, then the copy.
-func (p *player) wonByVoid(rq request, part scheduler.Range) error {
-	if part.Off != rq.rng.Off || part.Len() > rq.got {
-		return fmt.Errorf("%v is no part of the %d bytes of %v that were received", part, rq.got, rq.rng)
-	}
-	if !rq.copy {
-		p.job.kept = rq.rng.Off + rq.got
-		return nil
-	}
-	return p.ledger.receive(scheduler.Range{Off: max(part.Off, p.job.kept), End: part.End})
-}
-
 // oldest is the request that the link is serving.
 func (p *player) oldest(id scheduler.LinkID) int {
 	return slices.IndexFunc(p.reqs, func(r request) bool { return r.link == id })
@@ -353,12 +340,7 @@ func (p *player) act(a scheduler.Action) error {
 		if i < 0 {
 			return fmt.Errorf("no such chunk")
 		}
-		if p.job != nil && p.job.voiding && p.reqs[i].copy != (a.Range.Len() < p.reqs[i].got) {
-			// All that is wanted of it has come as a copy.
-			if err := p.wonByVoid(p.reqs[i], a.Range); err != nil {
-				return err
-			}
-		} else if err := p.counts(p.reqs[i], a.Range); err != nil {
+		if err := p.counts(p.reqs[i], a.Range); err != nil {
 			return err
 		}
 		p.drop(i)

@@ -1,39 +1,6 @@
 package scheduler
 
-import (
-	"testing"
-)
-
-// What is measured of a slow start is a trip late: a connection that has to fill a far
-// link by itself is asked for twice what it has brought.
-func TestALoneConnectionIsAskedForItsSlowStart(t *testing.T) {
-	const brought = 1 << 20
-	for name, c := range map[string]struct {
-		rtt         Time
-		connections int
-		planned     bool
-		doubled     bool
-	}{
-		"far, alone":       {300 * Millisecond, 1, true, true},
-		"far, one of many": {300 * Millisecond, 8, true, false},
-		"near, alone":      {20 * Millisecond, 1, true, false},
-		"no plan":          {300 * Millisecond, 1, false, false},
-	} {
-		r := batchRig(t, c.rtt)
-		if c.planned {
-			plan := Plan{}
-			plan.Classes[0] = Share{Connections: c.connections}
-			r.step(Input{Kind: Planned, Plan: &plan})
-		}
-		r.known(1e6)
-		s := &r.core.links[0].streams
-		s.most = StreamID(c.connections)
-		s.conn[0].brought = brought
-		if n := r.core.links[0].askAhead(0, r.core.batch.planned(0)); (n >= 2*brought) != c.doubled {
-			t.Errorf("%s: asked %.0f bytes ahead where %d were brought", name, n, brought)
-		}
-	}
-}
+import "testing"
 
 // Where so many files may be in progress at once, a slow link does not take their places
 // from a fast one, nor one of two that are alike all of them.
@@ -63,7 +30,7 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 			r.add(int32(f), f*size, (f+1)*size, false)
 		}
 		for range c.busy {
-			k, fresh, i := r.core.batch.pickPiece(&r.core.flight, 0, 0)
+			k, fresh, i := r.core.assignment.pick(0, 0)
 			r.core.flight.start(0, 0, r.core.freeMap.take(k, fresh, i, size), nil)
 		}
 		if r.tick(); len(r.acts) == 0 || r.acts[0].Link != c.on {
