@@ -38,7 +38,7 @@ demo: build ## download 100 MB over two emulated links and show the report
 
 # What is pure, and takes less than a minute: for while one is writing.
 QUICK = ./internal/android/... ./internal/cli/... ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/identity ./internal/joblist \
-	./internal/linklab/battery ./internal/linklab/emu ./internal/linklab/scenario ./internal/metrics ./internal/netrc ./internal/page \
+	./internal/linklab/battery ./internal/linklab/emu ./internal/linklab/scenario ./internal/metrics ./internal/netrc ./internal/page ./internal/papers \
 	./internal/plot ./internal/power ./internal/progress ./internal/record ./internal/replay ./internal/report ./internal/sim ./internal/store \
 	./internal/terms ./internal/units ./pkg/...
 .PHONY: quick
@@ -149,7 +149,7 @@ CELLS   = 0
 CRASHES = 50
 .PHONY: soak
 soak: build ## all cases of what only computes, losses of power, the whole matrix of faults, long runs; writes docs/measured/reliability.md
-	@MLGET_SOAK=$(SOAKTIME) go test -timeout 1h ./internal/sim ./pkg/...
+	@MLGET_SOAK=$(SOAKTIME) go test -timeout 1h ./internal/sim ./internal/papers ./pkg/...
 	@MLGET_ADVERSARY_COUNT=20000 go test ./internal/adversary -timeout 1h
 	@MLGET_SOAK=$(SOAKTIME) go test ./cmd/mlget -run 'TestEHTSettlesNearTheBest$$' -parallel 8 -timeout 30m
 	@go test ./internal/store -run 'TestPowerLoss$$' -crashes $$((4 * $(CRASHES))) -crash-seed $(SEED) -timeout 30m

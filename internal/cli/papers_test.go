@@ -42,7 +42,7 @@ func TestPapersPageIsChecked(t *testing.T) {
 		"[TestEMTCPShifts](../pkg/scheduler/emtcp_test.go)":           "no TestEMTCPShifts",
 		"`mlget simulat --files html`":                                "no command",
 		"`mlget simulate --filez html`":                               "--filez",
-		"`mlget --energy-doc URL`":                                    "--energy-doc",
+		"`mlget --known-sizes URL`":                                   "--known-sizes",
 		"`linklab bench --filez`":                                     "--filez",
 		"`linklab rum`":                                               "linklab rum",
 		"held by TestEMTCPTurnsFromACongestedLink":                    "is no link",
@@ -76,7 +76,7 @@ func checkPapers(page, dir string) (problems []string, links, commands int) {
 		if words[0] == "mlget" {
 			problems = append(problems, checkPaperCommand(words)...)
 		} else {
-			problems = append(problems, checkLabCommand(words, filepath.Join(dir, "../internal/linklab"))...)
+			problems = append(problems, checkLabCommand(words, filepath.Join(dir, "../internal/linklab"), filepath.Join(dir, "../internal/papers"))...)
 		}
 	}
 	return problems, links, commands
@@ -134,18 +134,20 @@ func checkPaperCommand(words []string) (problems []string) {
 
 // checkLabCommand says what is wrong with a command line of linklab, which runs on
 // Linux alone: by its source.
-func checkLabCommand(words []string, dir string) (problems []string) {
+func checkLabCommand(words []string, dirs ...string) (problems []string) {
 	var source strings.Builder
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			source.Write(text)
 			return err
+		})
+		if err != nil {
+			return []string{err.Error()}
 		}
-		text, err := os.ReadFile(name)
-		source.Write(text)
-		return err
-	})
-	if err != nil {
-		return []string{err.Error()}
 	}
 	has := func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(source.String()) }
 	if len(words) > 1 && !has(`Use: +"`+words[1]+`[ "]`) {

@@ -24,7 +24,7 @@ func rules() map[string]rule {
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/dataset internal/schematest internal/soaktest internal/store/crashtest internal/testbody pkg/scheduler github.com/godbus/dbus github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/santhosh-tekuri/jsonschema/v6 github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
-		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
+		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults internal/papers"},
 
 		// Runs tests that were built for another processor.
 		"internal/release/qemuexec": {imports: "golang.org/x/sys"},
@@ -45,8 +45,13 @@ func rules() map[string]rule {
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning testdata",
-			std:     "cmp encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
+			std:     "cmp errors fmt math math/rand/v2 slices strings time",
+			tests:   "internal/race internal/soaktest",
+		},
+		// Holds it against the papers.
+		"internal/papers": {
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/sim internal/terms pkg/scheduler pkg/scheduler/tuning testdata github.com/spf13/cobra",
 			tests:   "internal/race internal/soaktest",
 		},
 
@@ -299,6 +304,7 @@ func onlyBy() map[string]string {
 	return map[string]string{
 		"internal/cli":                        "cmd/mlget",
 		"internal/linklab":                    "cmd/linklab",
+		"internal/papers":                     "cmd/linklab",
 		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/aria2rpc/aria2test":         "",
 		"internal/event/eventtest":            "",

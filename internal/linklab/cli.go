@@ -81,9 +81,9 @@ type linkFlags struct {
 }
 
 func (f *linkFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.scenario, "scenario", "", "`NAME` of a built-in scenario or of a file (default high-speed)")
-	cmd.Flags().StringArrayVar(&f.links, "link", nil, "a link instead of a scenario, repeatable: `NAME,key=value,...`")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of everything that is random")
+	cmd.Flags().StringVar(&f.scenario, "scenario", "", "built-in scenario or file: `NAME` (default high-speed)")
+	cmd.Flags().StringArrayVar(&f.links, "link", nil, "link instead of a scenario, repeatable: `NAME,key=value,...`")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "random seed")
 }
 
 // load makes the scenario that the flags ask for.
@@ -212,11 +212,11 @@ func newRun(args []string, status *int) *cobra.Command {
 	}
 	cmd.Flags().SetInterspersed(false) // COMMAND's flags are its own
 	f.add(cmd)
-	cmd.Flags().StringVar(&c.Dir, "serve", "", "serve this `DIR`ectory")
+	cmd.Flags().StringVar(&c.Dir, "serve", "", "serve the files in `DIR`")
 	cmd.Flags().StringVar(&size, "size", size, "serve a body of `SIZE` bytes (K, M, G: 1024; KB, MB, GB: 1000)")
 	cmd.Flags().StringVar(&set, "files", "", "serve a `SET` of files: "+strings.Join(dataset.Names(), ", ")+",\nSET/N for the first N of them, SET+SET for both")
-	cmd.Flags().StringVar(&kind, "server", "builtin", "`builtin` or nginx")
-	cmd.Flags().BoolVar(&c.TLS, "tls", false, "serve https too")
+	cmd.Flags().StringVar(&kind, "server", "builtin", "web server: `builtin` or nginx")
+	cmd.Flags().BoolVar(&c.TLS, "tls", false, "serve https as well")
 	cmd.Flags().BoolVar(&c.SourceRules, "source-rules", false, "route by source address, for programs that bind to one")
 	cmd.Flags().IntVar(&c.RPFilter, "rp-filter", 0, "rp_filter of the devices: 0, 1 or 2")
 	cmd.Flags().StringVar(&rmem, "receive-buffer", "", "largest receive buffer of COMMAND's connections: `SIZE` in bytes, as of an old\nphone (default enough for every link)")
@@ -289,8 +289,8 @@ which the links of a scenario together could carry a body of that size, after
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&size, "size", size, "of the body: `SIZE` in bytes (K, M, G: 1024; KB, MB, GB: 1000)")
-	cmd.Flags().BoolVar(&tls, "tls", tls, "over TLS")
+	cmd.Flags().StringVar(&size, "size", size, "size of the body, `SIZE` in bytes (K, M, G: 1024; KB, MB, GB: 1000)")
+	cmd.Flags().BoolVar(&tls, "tls", tls, "count TLS's handshake")
 	return cmd
 }
 

@@ -24,11 +24,11 @@ type energyOptions struct {
 // add adds the flags of these and of the battery.
 func (o *energyOptions) add(cmd *cobra.Command, c *Config) {
 	f := cmd.Flags()
-	f.StringVar(&o.file, "energy", "", "`FILE` to write the radios' energy to as JSON")
-	f.DurationVar(&o.tail, "tail", 0, "account for the radios' energy until so long after COMMAND's end\n(default until they are idle; computed, not waited for)")
-	f.Float64Var(&c.Battery.BaseWatts, "base-power", battery.DefaultBaseWatts, "`W` that the phone draws besides its radios")
-	f.DurationVar(&c.Battery.Every, "gauge", battery.DefaultEvery, "between two updates of the battery's files")
-	f.Float64Var(&c.Battery.NoisePercent, "gauge-noise", 0, "standard deviation of the gauge's errors, in `PERCENT` of the current")
+	f.StringVar(&o.file, "energy", "", "write the radios' energy to `FILE` as JSON")
+	f.DurationVar(&o.tail, "tail", 0, "count the radios' energy until so long after COMMAND's end\n(default: until they are idle; computed, not waited for)")
+	f.Float64Var(&c.Battery.BaseWatts, "base-power", battery.DefaultBaseWatts, "power of the phone besides its radios, in `W`")
+	f.DurationVar(&c.Battery.Every, "gauge", battery.DefaultEvery, "time between two updates of the battery's files")
+	f.Float64Var(&c.Battery.NoisePercent, "gauge-noise", 0, "standard deviation of the gauge's error, in `PERCENT` of the current")
 }
 
 // check refuses what makes no sense with the scenario, and completes the rest.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mlget/mlget/internal/plot"
 	"github.com/mlget/mlget/internal/study"
@@ -40,30 +40,16 @@ func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, o Options)
 	return err
 }
 
-// lineUp gives a table with its first column to the left, the others to the right.
+// lineUp gives a table's lines.
 func lineUp(t Table) string {
 	rows := append([][]string{t.Head}, t.Rows...)
-	widths := make([]int, len(t.Head))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(term.Printable(cell)))
+	for i, row := range rows {
+		rows[i] = slices.Clone(row)
+		for k, cell := range row {
+			rows[i][k] = term.Printable(cell)
 		}
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			cell = term.Printable(cell)
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				line.WriteString("  " + cell + pad)
-			} else {
-				line.WriteString("  " + pad + cell)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	return b.String()
+	return strings.Join(term.Columns(rows), "\n") + "\n"
 }
 
 func writeMarkdown(w io.Writer, s *study.Study) error {

@@ -42,15 +42,6 @@ func (s scale) at(v float64) float64 {
 // within is where a value stands, or the nearest edge.
 func (s scale) within(v float64) float64 { return min(max(s.at(v), s.a), s.b) }
 
-// ticks are the values at which there are ticks.
-func (s scale) ticks() (values []float64) {
-	n := int(math.Round((s.to - s.from) / s.step))
-	for i := 0; i <= n && i < 50; i++ {
-		values = append(values, s.from+float64(i)*s.step)
-	}
-	return values
-}
-
 // label is a tick's text, with as many decimals as the step needs.
 func (s scale) label(v float64) string {
 	decimals := 0

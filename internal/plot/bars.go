@@ -64,7 +64,7 @@ func (b *Bars) draw(on canvas, width float64) {
 		thin = newScale(0, highThin, 6, left, right)
 		b.axis(on, thin, b.Thin.Label, top, -1)
 	}
-	for _, v := range wide.ticksWithin() {
+	for _, v := range wide.ticks() {
 		on.polyline([]Point{{wide.at(v), top}, {wide.at(v), bottom}}, stroke{colour: Faint, width: 1, opacity: 0.35})
 	}
 	b.axis(on, wide, b.Wide.Label, bottom, 1)
@@ -81,7 +81,7 @@ func (b *Bars) axis(on canvas, s scale, label string, y, side float64) {
 	if side < 0 {
 		tick, text = y-8, y-24
 	}
-	for _, v := range s.ticksWithin() {
+	for _, v := range s.ticks() {
 		on.polyline([]Point{{s.at(v), y}, {s.at(v), y + 4*side}}, stroke{colour: Ink, width: 1, opacity: 1})
 		on.text(s.at(v), tick, s.label(v), textStyle{colour: Ink, size: textSize, anchor: atMiddle})
 	}

@@ -144,8 +144,8 @@ func (a Axis) scale(low, high float64, n int, from, to float64) scale {
 	return s
 }
 
-// ticksWithin are the ticks of a scale that may begin and end between two.
-func (s scale) ticksWithin() (values []float64) {
+// ticks are the ticks of a scale that may begin and end between two.
+func (s scale) ticks() (values []float64) {
 	for v := math.Ceil(s.from/s.step-1e-9) * s.step; v <= s.to+s.step*1e-6 && len(values) < 50; v += s.step {
 		values = append(values, v)
 	}
@@ -158,12 +158,12 @@ func (c *Chart) draw(on canvas, width float64) {
 	top := h.height + 8
 	left, right, bottom := marginLeft, width-marginRight, top+plotHeight
 	x, y := c.scales(left, right, top, bottom)
-	for _, v := range y.ticksWithin() {
+	for _, v := range y.ticks() {
 		at := y.at(v)
 		on.polyline([]Point{{left, at}, {right, at}}, stroke{colour: Faint, width: 1, opacity: 0.35})
 		on.text(left-6, at+4, y.label(v), textStyle{colour: Ink, size: textSize, anchor: atEnd})
 	}
-	for _, v := range x.ticksWithin() {
+	for _, v := range x.ticks() {
 		at := x.at(v)
 		on.polyline([]Point{{at, bottom}, {at, bottom + 4}}, stroke{colour: Ink, width: 1, opacity: 1})
 		on.text(at, bottom+17, x.label(v), textStyle{colour: Ink, size: textSize, anchor: atMiddle})

@@ -191,7 +191,7 @@ func TestLastTick(t *testing.T) {
 	c.X.Max = 9.7
 	x, y := c.scales(0, 300, 0, 200)
 	for name, s := range map[string]scale{"x": x, "y": y} {
-		ticks := s.ticksWithin()
+		ticks := s.ticks()
 		if len(ticks) < 3 || math.Abs(ticks[len(ticks)-1]-s.to) > 1e-9 || math.Abs(ticks[0]-s.from) > 1e-9 {
 			t.Errorf("%s: from %v to %v, ticks %v", name, s.from, s.to, ticks)
 		}

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strconv"
 
 	"golang.org/x/image/vector"
 )
@@ -50,25 +51,12 @@ type raster struct {
 
 // rgba is a colour on white paper.
 func rgba(c Colour, opacity float64) color.NRGBA {
-	table := [colours]color.NRGBA{
-		{0x0a, 0x66, 0xc2, 0xff},
-		{0xe0, 0x78, 0x00, 0xff},
-		{0x00, 0x83, 0x5c, 0xff},
-		{0xb0, 0x4a, 0x8b, 0xff},
-		{0x5a, 0x5a, 0x5a, 0xff},
-		{0xa6, 0x76, 0x1d, 0xff},
-		{0x56, 0xa0, 0xd3, 0xff},
-		{0xc2, 0x3b, 0x22, 0xff},
+	table := plainColours()
+	n, err := strconv.ParseUint(table(property(c))[1:], 16, 32)
+	if err != nil {
+		n = 0 // cannot be: palette has the form
 	}
-	rgb := color.NRGBA{0x1c, 0x1c, 0x1c, 0xff}
-	switch {
-	case c >= 0:
-		rgb = table[int(c)%colours]
-	case c == Faint:
-		rgb = color.NRGBA{0x8a, 0x8a, 0x8a, 0xff}
-	}
-	rgb.A = uint8(math.Round(255 * min(max(opacity, 0), 1)))
-	return rgb
+	return color.NRGBA{uint8(n >> 16), uint8(n >> 8), uint8(n), uint8(math.Round(255 * min(max(opacity, 0), 1)))} //nolint:gosec // a byte of three
 }
 
 // pixel is where a point of a figure stands in the image.

@@ -56,14 +56,8 @@ func palette(dark bool) string {
 // and Faint.
 func classes(colour func(name string) string) string {
 	var b bytes.Buffer
-	rule := func(name, of string) {
-		fmt.Fprintf(&b, ".fig .s%s{stroke:%s}.fig .f%s{fill:%s}\n", name, colour(of), name, colour(of))
-	}
-	rule("k", "ink")
-	rule("g", "faint")
-	for i := range colours {
-		n := strconv.Itoa(i)
-		rule(n, "c"+n)
+	for c := Faint; c < colours; c++ {
+		fmt.Fprintf(&b, ".fig .s%s{stroke:%s}.fig .f%s{fill:%s}\n", class(c), colour(property(c)), class(c), colour(property(c)))
 	}
 	return b.String()
 }
@@ -77,6 +71,17 @@ func class(c Colour) string {
 		return "g"
 	}
 	return strconv.Itoa(int(c) % colours)
+}
+
+// property is the name of a colour in the palette.
+func property(c Colour) string {
+	switch {
+	case c == Ink:
+		return "ink"
+	case c < 0:
+		return "faint"
+	}
+	return "c" + class(c)
 }
 
 // AppendSVG appends a figure as an svg element, to stand in a page that has [CSS].
@@ -120,13 +125,23 @@ func sign(x float64) float64 {
 	return 1
 }
 
-func (s *svg) polyline(points []Point, st stroke) {
-	s.out = append(s.out, `<path class="s`+class(st.colour)+`" stroke-width="`...)
-	s.number(st.width)
+// attribute writes an attribute that is a number.
+func (s *svg) attribute(name string, x float64) {
+	s.out = append(s.out, ` `+name+`="`...)
+	s.number(x)
 	s.out = append(s.out, '"')
-	if st.opacity < 1 {
-		s.out = fmt.Appendf(s.out, ` opacity="%g"`, st.opacity)
+}
+
+func (s *svg) opacity(o float64) {
+	if o < 1 {
+		s.out = fmt.Appendf(s.out, ` opacity="%g"`, o)
 	}
+}
+
+func (s *svg) polyline(points []Point, st stroke) {
+	s.out = append(s.out, `<path class="s`+class(st.colour)+`"`...)
+	s.attribute("stroke-width", st.width)
+	s.opacity(st.opacity)
 	if st.dashed {
 		s.out = append(s.out, ` stroke-dasharray="6 4"`...)
 	}
@@ -142,17 +157,11 @@ func (s *svg) polyline(points []Point, st stroke) {
 
 func (s *svg) rect(x, y, width, height float64, c Colour, opacity float64) {
 	s.out = append(s.out, `<rect class="f`+class(c)+`"`...)
-	for _, a := range []struct {
-		name  string
-		value float64
-	}{{"x", x}, {"y", y}, {"width", max(width, 0)}, {"height", height}} {
-		s.out = append(s.out, ` `+a.name+`="`...)
-		s.number(a.value)
-		s.out = append(s.out, '"')
-	}
-	if opacity < 1 {
-		s.out = fmt.Appendf(s.out, ` opacity="%g"`, opacity)
-	}
+	s.attribute("x", x)
+	s.attribute("y", y)
+	s.attribute("width", max(width, 0))
+	s.attribute("height", height)
+	s.opacity(opacity)
 	s.out = append(s.out, `/>`...)
 }
 
@@ -161,17 +170,13 @@ func (s *svg) text(x, y float64, text string, t textStyle) {
 	if t.bold {
 		name += " b"
 	}
-	s.out = append(s.out, `<text class="`+name+`" font-size="`...)
-	s.number(t.size)
-	s.out = append(s.out, '"')
+	s.out = append(s.out, `<text class="`+name+`"`...)
+	s.attribute("font-size", t.size)
 	if t.anchor != atStart {
 		s.out = append(s.out, ` text-anchor="`+[...]string{"start", "middle", "end"}[t.anchor]+`"`...)
 	}
-	s.out = append(s.out, ` x="`...)
-	s.number(x)
-	s.out = append(s.out, `" y="`...)
-	s.number(y)
-	s.out = append(s.out, '"')
+	s.attribute("x", x)
+	s.attribute("y", y)
 	if t.upward {
 		s.out = append(s.out, ` transform="rotate(-90 `...)
 		s.number(x)

@@ -140,7 +140,7 @@ func writeLinks(b *strings.Builder, r Report, columns int) {
 		"total", units.Bytes(received(r)), decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1),
 		"", "", strconv.Itoa(r.Requests), strconv.Itoa(r.Retries), "",
 	})
-	table := lined(rows)
+	table := inColumns(rows)
 	var reasons []string
 	if columns > 0 && widest(table) > columns {
 		for i, l := range r.Links {
@@ -149,7 +149,7 @@ func writeLinks(b *strings.Builder, r Report, columns int) {
 				rows[i+1][len(rows[0])-1] = term.Printable(l.State)
 			}
 		}
-		table = lined(rows)
+		table = inColumns(rows)
 	}
 	// Least needed first: seconds and peaks go before what tells whether a link works.
 	for _, name := range []string{"requests", "seconds", "retries", "RTT ms", "peak", "state", "bytes"} {
@@ -160,7 +160,7 @@ func writeLinks(b *strings.Builder, r Report, columns int) {
 		for i := range rows {
 			rows[i] = slices.Delete(rows[i], at, at+1)
 		}
-		table = lined(rows)
+		table = inColumns(rows)
 	}
 	for _, line := range table {
 		b.WriteString(line + "\n")
@@ -169,6 +169,9 @@ func writeLinks(b *strings.Builder, r Report, columns int) {
 		b.WriteString(fold(reason, columns))
 	}
 }
+
+// inColumns lines rows up, with the state to the left.
+func inColumns(rows [][]string) []string { return term.Columns(rows, slices.Index(rows[0], "state")) }
 
 // widest is how many columns the longest line has.
 func widest(lines []string) (columns int) {
@@ -226,31 +229,6 @@ func parts(line string, columns int) (all []string) {
 		}
 	}
 	return all
-}
-
-// lined lines rows up: the first column and the state to the left, the numbers between to
-// the right.
-func lined(rows [][]string) (lines []string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			line.WriteString("  ")
-			if i == 0 || rows[0][i] == "state" {
-				line.WriteString(cell + pad)
-			} else {
-				line.WriteString(pad + cell)
-			}
-		}
-		lines = append(lines, strings.TrimRight(line.String(), " "))
-	}
-	return lines
 }
 
 // footer says how well the links were used, and, if verbose, what that took.

@@ -51,8 +51,8 @@ func RandomEnergy(seed uint64) Config {
 	return cfg
 }
 
-// alone is the configuration with one of its links only.
-func (c *Config) alone(index int) Config {
+// Alone is the configuration with one of its links only.
+func (c *Config) Alone(index int) Config {
 	a := *c
 	a.Scenario.Links = c.Scenario.Links[index : index+1]
 	a.Scenario.Events = nil

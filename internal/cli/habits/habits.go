@@ -297,18 +297,6 @@ func (l *commandLine) letter(group string, i int) (ended bool, err error) {
 	return true, l.apply(letter, value, "-"+letter)
 }
 
-// Names are the names of other programs' flags, for suggestions of near ones.
-func Names() (names []string) {
-	for _, r := range table() {
-		for name := range strings.FieldsSeq(r.names) {
-			if len(name) > 2 && !strings.HasSuffix(name, "*") {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 // isURL says whether a word is a URL rather than the name of a file.
 func isURL(word string) bool {
 	if strings.Contains(word, "://") {

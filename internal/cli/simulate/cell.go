@@ -2,11 +2,9 @@ package simulate
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/mlget/mlget/internal/cli/console"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/sim"
 	"github.com/mlget/mlget/internal/units"
@@ -91,17 +89,4 @@ func (c cell) shares() string {
 // shareOf is the i-th link's share of the object, in percent.
 func shareOf(i int) func(*sim.Result) float64 {
 	return func(r *sim.Result) float64 { return 100 * float64(r.Links[i].Bytes) / float64(r.SizeBytes) }
-}
-
-// showStudy makes one of the studies behind a page of the documentation, and writes
-// that page, or all figures as JSON.
-func showStudy[S any](out io.Writer, asJSON bool, run func() (S, error), page func(io.Writer, S) error) error {
-	s, err := run()
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return console.WriteJSON(out, s)
-	}
-	return page(out, s)
 }

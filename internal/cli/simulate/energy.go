@@ -26,7 +26,6 @@ type simulateEnergy struct {
 	radios  []string
 	perConn float64 // mW; below 0: as the scenario has it
 	maxTime time.Duration
-	doc     bool
 	always  bool // joules are counted, whatever the flags say
 	chosen  bool // --energy was given
 }
@@ -36,7 +35,6 @@ func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default the scenario's, or after its name)")
 	f.Float64Var(&o.perConn, "per-connection", -1, "power of a connection beside its radio, in `MW` (default: the scenario's)")
 	flags.DurationVar(f, &o.maxTime, "max-time", "", 0, "with --energy min-energy, the deadline to meet")
-	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/measured/energy.md")
 }
 
 // wanted says whether joules are to be counted.

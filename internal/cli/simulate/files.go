@@ -36,7 +36,6 @@ type simulateFiles struct {
 	modes  []string
 	at     []int
 	known  bool
-	doc    bool
 	chosen bool // --mode was given
 }
 
@@ -45,7 +44,6 @@ func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "mode", []string{tuning.HAT.String()}, "of many files: "+strings.Join(tuning.Names(), ", ")+", "+untuned)
 	f.IntSliceVarP(&o.at, "concurrency", "j", []int{0}, "of many files: how many at once; several are compared")
 	f.BoolVar(&o.known, "known-sizes", false, "an index tells the sizes of the files")
-	f.BoolVar(&o.doc, "many-doc", false, "rehearse jobs of many files: docs/measured/many-files-sim.md")
 }
 
 // batch is a set of files as the flags name it. Sizes drawn from a range depend on the seed

@@ -49,7 +49,6 @@ type simulateOptions struct {
 	noFailover  bool
 	http2       bool
 	json        bool
-	thesis      bool
 	energy      simulateEnergy
 	files       simulateFiles
 }
@@ -74,7 +73,6 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.noFailover, "no-failover", false, "as for a download")
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 over TLS 1.3 rather than HTTP/1.1 in clear")
 	f.BoolVar(&o.json, "json", false, "print JSON: every run")
-	f.BoolVar(&o.thesis, "thesis", false, "compare the simulator with the thesis's tables: docs/measured/thesis.md")
 	o.energy.addFlags(f)
 	o.files.addFlags(f)
 }
@@ -105,7 +103,7 @@ long round trips. Above 1, several connections on a link were the better way.`,
 			o.energy.chosen, o.files.chosen = cmd.Flags().Changed("energy"), cmd.Flags().Changed("mode")
 			o.energy.always = o.files.used()
 			for _, flag := range []string{"mode", "concurrency", "known-sizes"} {
-				if cmd.Flags().Changed(flag) && !o.files.used() && !o.files.doc && !o.jobs() {
+				if cmd.Flags().Changed(flag) && !o.files.used() && !o.jobs() {
 					return exit.Usagef("--%s needs --files", flag)
 				}
 			}
@@ -137,17 +135,8 @@ func unlessEnded(ctx context.Context, rehearse func() error) error {
 
 func runSimulate(o *simulateOptions, stdio console.IO) error {
 	out := stdio.Out
-	if o.thesis {
-		return showStudy(out, o.json, sim.CompareThesis, sim.WriteThesis)
-	}
-	if o.energy.doc {
-		return showStudy(out, o.json, func() (*sim.EnergyStudy, error) { return sim.StudyEnergy(sim.EnergyCases) }, sim.WriteEnergy)
-	}
 	if o.runs < 1 || o.runs > 100_000 {
 		return exit.Usagef("--runs %d: must be within 1 to 100000", o.runs)
-	}
-	if o.files.doc {
-		return showStudy(out, o.json, func() (*sim.FilesStudy, error) { return sim.StudyFiles(false) }, sim.WriteFiles)
 	}
 	if err := cmp.Or(policy.Check(o.algorithms...), o.energy.check()); err != nil {
 		return err

@@ -22,34 +22,34 @@ import (
 const help = `Run download tools over the same emulated links in random order, and print a
 report in Markdown: time, share of the fluid bound, Link Δ, waste, CPU, memory.
 
-Without --quick: all built-in scenarios, 10 executions of every tool, 250 MB;
-some 15 hours, and twice that with --tls. With it: a choice of both, 2
-executions, 100 MB; under 10 minutes. The time it will take is printed first.
-With --files: jobs of many files, over sydney and sydney-dual, 3 executions of
-every tool.
-With --energy: what the radios spend, of three scenarios, 3 executions, 100 MB;
-half an hour.
-With --processor: what the tools take of a processor, beside curl over the better
-link, 5 executions; half an hour. With --runs 3 --tools mlget,curl-best as well:
-ten minutes.
-With --against: this mlget and another build of it in pairs, over links of
-constant rates, 10 pairs, 100 MB; a quarter of an hour. With the same program
-twice: the noise of the measurement.
+What is compared, with the defaults of --scenarios, --runs and --size:
+  (no flag)    all tools and built-in scenarios, 10 runs of 250 MB: 15 hours,
+               twice that with --tls
+  --quick      some tools and scenarios, 2 runs of 100 MB: under 10 minutes
+  --files      jobs of many files, over sydney and sydney-dual, 3 runs
+  --energy     energy of the radios, 3 scenarios, 3 runs of 100 MB: half an hour
+  --processor  processor time and wake-ups, beside curl over the better link,
+               5 runs: half an hour; ten minutes with --runs 3 --tools
+               mlget,curl-best
+  --against    this mlget and another build of it, in pairs of runs over links of
+               constant rates, 10 pairs of 100 MB: a quarter of an hour. The same
+               program twice shows the noise of the measurement.
+The time that the runs will take is printed first.
 
-Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
-loopback device, where server and tool have nothing but each other.
-Tools: mlget (its default), mlget-ALGORITHM, mlget-ENERGY, aria2-CONNECTIONS, axel, wget2,
-curl-LINK, curl-best (over the link with the highest rate), curl-mptcp; for
-many files mlget, mlget-MODE, mlget-jN, mlget-jNpM, wget, wget2-THREADS, curl,
-curlz-TRANSFERS, aria2-FILES, aria2-FILESxCONNECTIONS. mlget
-is looked for beside linklab, then in $PATH. What is not installed is left out,
-and the report says so. A tool that fails does not stop the others.
+Scenarios: those of ` + "`linklab scenarios`" + `, files, and lo, the unshaped loopback
+device.
+Tools: mlget (its default), mlget-ALGORITHM, mlget-ENERGY, aria2-CONNECTIONS,
+axel, wget2, curl-LINK, curl-best (over the link with the highest rate),
+curl-mptcp. For many files: mlget, mlget-MODE, mlget-jN, mlget-jNpM, wget,
+wget2-THREADS, curl, curlz-TRANSFERS, aria2-FILES, aria2-FILESxCONNECTIONS.
+mlget is looked for beside linklab, then in $PATH. The report names the tools that
+are not installed. A tool that fails does not stop the others.
 
-Every result is kept at once in a file of JSON lines. An interrupted run goes
-on where it stopped with --resume FILE and the same flags.
+Every result is kept at once in a file of JSON lines. --resume FILE continues an
+interrupted run with the same flags.
 
-With --document PAGE: makes a page of docs/measured anew, at the top of mlget's
-source tree; other flags change how. The pages:
+--document PAGE makes a page of docs/measured anew, at the top of mlget's source
+tree; other flags change how. The pages:
 `
 
 // flags are the command's, as they are given.
@@ -101,22 +101,22 @@ func Command(args []string) *cobra.Command {
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return run(ctx, cmd, c, f) })
 		},
 	}
-	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
-	cmd.Flags().BoolVar(&f.processor, "processor", false, "compare what the tools take of a processor: time and wake-ups")
-	cmd.Flags().StringVar(&f.against, "against", "", "compare mlget with another build of it, the program `FILE`, in pairs of runs")
+	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare the energy of the radios")
+	cmd.Flags().BoolVar(&f.processor, "processor", false, "compare processor time and wake-ups")
+	cmd.Flags().StringVar(&f.against, "against", "", "compare mlget with another build of it, the program `FILE`")
 	cmd.Flags().StringVar(&f.document, "document", "", "make a `PAGE` of "+documentDir+" anew, as listed above")
 	cmd.Flags().StringSliceVar(&f.files, "files", nil, "compare jobs of many files: a `LIST` of sets, separated by commas:\n"+strings.Join(dataset.Names(), ", ")+"; html/600 for the first 600 files,\nhtml/150+video/6 for both in one job")
-	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
-	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
-	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "`LIST` of tools, separated by commas")
-	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2, over loopback at least 5; energy: 3;\nprocessor: 5; against: 10)")
-	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick, energy and against: 100MB)")
-	cmd.Flags().BoolVar(&f.tls, "tls", false, "over TLS too, with HTTP/2 where a tool knows it")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the order, and of everything that is random")
+	cmd.Flags().BoolVar(&f.quick, "quick", false, "run a few tools and scenarios only")
+	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run: `LIST`, separated by commas")
+	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "tools to run: `LIST`, separated by commas")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "runs of each tool (10; quick: 2, over loopback at least 5; files and\nenergy: 3; processor: 5; against: 10)")
+	cmd.Flags().StringVar(&f.size, "size", "", "size of the body, `SIZE` in bytes (250MB; quick, energy and against: 100MB)")
+	cmd.Flags().BoolVar(&f.tls, "tls", false, "measure over TLS as well, with HTTP/2 where a tool supports it")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "random seed of the order of runs and of the links")
 	cmd.Flags().StringVar(&f.receiveBuffer, "receive-buffer", "", "largest receive buffer of a connection: `SIZE` in bytes, as of an old\nphone (default enough for every link)")
-	cmd.Flags().StringVar(&f.figure, "figure", "", "with --files: SVG `FILE` with Mbit/s and joules by the number of connections,\nof mlget-j1, mlget-j2 and so on")
-	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
-	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
+	cmd.Flags().StringVar(&f.figure, "figure", "", "with --files: write an SVG `FILE` of Mbit/s and joules by the number of\nconnections (mlget-j1, mlget-j2 and so on)")
+	cmd.Flags().StringVar(&f.out, "out", "", "write the report to `FILE` as well")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the results in `FILE` (default: a new file)")
 	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor", "against", "document")
 	cmd.MarkFlagsMutuallyExclusive("against", "files")
 	cmd.MarkFlagsMutuallyExclusive("against", "tools")

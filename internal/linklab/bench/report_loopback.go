@@ -25,7 +25,7 @@ func (w *writer) loopback(h Header, results []Result) {
 		w.line("### %s", t.title())
 		rate := func(r Result) float64 { return float64(h.LoopbackSize) / 1e6 / timeOf(r) }
 		tool := column{"tool", func(g []Result) string {
-			if tool, err := ParseTool(g[0].Tool); err == nil && t == TLS2 && !tool.http2() {
+			if tool, err := ParseTool(g[0].Tool); err == nil && t == TLS2 && !tool.traits().http2 {
 				return g[0].Tool + " (HTTP/1.1)"
 			}
 			return g[0].Tool

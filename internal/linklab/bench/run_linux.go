@@ -70,7 +70,7 @@ func (r *labRunner) overLinks(ctx context.Context, j Job, t Tool) (res Result, e
 	if err != nil {
 		return res, err
 	}
-	c := linklab.Config{Scenario: s, Seed: seed, Server: r.server, TLS: secure, SourceRules: t.sourceRules(), ReceiveBuffer: r.cfg.ReceiveBuffer}
+	c := linklab.Config{Scenario: s, Seed: seed, Server: r.server, TLS: secure, SourceRules: t.traits().byAddress, ReceiveBuffer: r.cfg.ReceiveBuffer}
 	var files *served
 	if j.Files == "" {
 		c.Size = size

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,73 +86,105 @@ func (t Tool) variantFlag() string {
 	return "--algorithm"
 }
 
+// traits are what a program is like.
+type traits struct {
+	program string // the name of the executable
+	// byAddress programs bind to addresses, which takes effect only where the routing looks
+	// at them. Those that bind to devices, mlget above all, do without, as on an ordinary
+	// machine.
+	byAddress bool
+	http2     bool // it can use it
+	protocol  map[Transport]string
+	trust     string // the flag for an authority's file, AUTHORITY
+}
+
+func (t Tool) traits() traits {
+	const attached = "--ca-certificate=AUTHORITY"
+	curl := traits{"curl", false, true, map[Transport]string{Clear: "--http1.1", TLS1: "--http1.1", TLS2: "--http2"}, "--cacert AUTHORITY"}
+	switch t.Family {
+	case Mlget:
+		mlget := traits{"mlget", false, true, map[Transport]string{TLS1: "--http1.1"}, "--cacert AUTHORITY"}
+		if t.Name == other {
+			mlget.program = other
+		}
+		return mlget
+	case Aria2:
+		return traits{"aria2c", true, false, nil, attached}
+	case Axel:
+		return traits{"axel", true, false, nil, "--insecure"} // it cannot verify a certificate that names an address
+	case Curl:
+		return curl
+	case CurlMPTCP:
+		curl.program = "mptcpize" // which has any curl ask for MPTCP
+		return curl
+	case Wget2:
+		return traits{"wget2", false, true, map[Transport]string{Clear: "--http2=off", TLS1: "--http2=off"}, attached}
+	case Wget:
+		return traits{"wget", false, false, nil, attached}
+	}
+	return traits{}
+}
+
+func (t Tool) program() string { return t.traits().program }
+
+// pattern is how a tool is named; what stands in its brackets is the tool's variant.
+type pattern struct {
+	text   string
+	family Family
+	most   []int // of the numbers in the variant
+}
+
 // ParseTool reads a tool's name: mlget, mlget-ALGORITHM, mlget-ENERGY,
 // aria2-CONNECTIONS, axel, curl-LINK, curl-best, curl-mptcp, wget2.
 func ParseTool(name string) (Tool, error) {
-	t := Tool{Name: name}
-	program, variant, _ := strings.Cut(name, "-")
-	switch {
-	case name == "axel":
-		t.Family = Axel
-	case name == "wget2":
-		t.Family = Wget2
-	case name == "mlget", name == other:
-		t.Family = Mlget
-	case name == "curl-mptcp":
-		t.Family = CurlMPTCP
-	case program == "mlget" && isWord(variant):
-		t.Family, t.Variant = Mlget, variant
-	case program == "curl" && isWord(variant):
-		t.Family, t.Variant = Curl, variant
-	case program == "aria2" && isWord(variant):
-		// aria2 opens at most 16 connections to one server.
-		if n, err := strconv.Atoi(variant); err != nil || n < 1 || n > 16 || variant != strconv.Itoa(n) {
-			return t, fmt.Errorf("tool %q: aria2 takes 1 to 16 connections", name)
-		}
-		t.Family, t.Variant = Aria2, variant
-	default:
-		return t, fmt.Errorf("tool %q: want mlget, mlget-ALGORITHM, aria2-CONNECTIONS, axel, wget2, curl-LINK, curl-best or curl-mptcp", name)
-	}
-	return t, nil
+	const word = `([a-zA-Z0-9._][a-zA-Z0-9._-]{0,14})` // an algorithm, a number or a device
+	return parsePatterns(Tool{Name: name}, []pattern{
+		{"mlget", Mlget, nil},
+		{other, Mlget, nil},
+		{"mlget-" + word, Mlget, nil},
+		{"aria2-([1-9][0-9]*)", Aria2, []int{16}}, // it opens no more to one server
+		{"axel", Axel, nil},
+		{"wget2", Wget2, nil},
+		{"curl-mptcp", CurlMPTCP, nil},
+		{"curl-" + word, Curl, nil},
+	}, "want mlget, mlget-ALGORITHM, aria2-CONNECTIONS, axel, wget2, curl-LINK, curl-best or curl-mptcp")
 }
 
-// isWord accepts what can be an algorithm, a number or a device.
-func isWord(s string) bool {
-	if s == "" || len(s) > 15 || s[0] == '-' {
-		return false
-	}
-	for _, c := range s {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
+// parsePatterns reads a tool's name.
+func parsePatterns(t Tool, patterns []pattern, wanted string) (Tool, error) {
+	for _, p := range patterns {
+		m := regexp.MustCompile(`^(?:` + p.text + `)$`).FindStringSubmatch(t.Name)
+		if m == nil {
+			continue
 		}
+		t.Family = p.family
+		if len(m) > 1 {
+			t.Variant = m[1]
+		}
+		if p.most == nil {
+			return t, nil
+		}
+		for i, n := range t.numbers() {
+			if n < 1 || n > p.most[i] {
+				return t, fmt.Errorf("tool %q: %d must be within 1..%d", t.Name, n, p.most[i])
+			}
+		}
+		return t, nil
 	}
-	return true
+	return t, fmt.Errorf("tool %q: %s", t.Name, wanted)
 }
 
-// program is the name of the executable.
-func (t Tool) program() string {
-	switch t.Family {
-	case Mlget:
-		if t.Name == other {
-			return other
+// numbers are those of the variant, in order.
+func (t Tool) numbers() []int {
+	var list []int
+	for _, digits := range regexp.MustCompile(`[0-9]+`).FindAllString(t.Variant, -1) {
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			n = -1 // too long for a number
 		}
-		return "mlget"
-	case Aria2:
-		return "aria2c"
-	case Axel:
-		return "axel"
-	case Curl:
-		return "curl"
-	case CurlMPTCP:
-		return "mptcpize" // which has any curl ask for MPTCP
-	case Wget2:
-		return "wget2"
-	case Wget:
-		return "wget"
+		list = append(list, n)
 	}
-	return ""
+	return list
 }
 
 // parseTool reads the name of a tool for one file, or for many.
@@ -161,14 +194,6 @@ func parseTool(name string, many bool) (Tool, error) {
 	}
 	return ParseTool(name)
 }
-
-// sourceRules says that the tool binds to addresses, which takes effect only
-// where the routing looks at them. Tools that bind to devices, mlget above
-// all, do without, as on an ordinary machine.
-func (t Tool) sourceRules() bool { return t.Family == Aria2 || t.Family == Axel }
-
-// http2 says that the tool can use it.
-func (t Tool) http2() bool { return t.Family != Aria2 && t.Family != Axel && t.Family != Wget }
 
 // outName is the file that every tool writes, reportName that of mlget's
 // report, both in the directory in which it runs.
@@ -242,35 +267,15 @@ func (t Tool) args(r Request) []string {
 }
 
 // protocol are the flags that say which HTTP to speak, and whom to trust.
-func (t Tool) protocol(r Request) (a []string) {
-	switch t.Family {
-	case Mlget:
-		if r.Transport == TLS1 {
-			a = append(a, "--http1.1")
+func (t Tool) protocol(r Request) []string {
+	of := t.traits()
+	a := strings.Fields(of.protocol[r.Transport])
+	if r.CA != "" {
+		for word := range strings.FieldsSeq(of.trust) {
+			a = append(a, strings.Replace(word, "AUTHORITY", r.CA, 1))
 		}
-	case Curl, CurlMPTCP:
-		if r.Transport == TLS2 {
-			a = append(a, "--http2")
-		} else {
-			a = append(a, "--http1.1")
-		}
-	case Wget2:
-		if r.Transport != TLS2 {
-			a = append(a, "--http2=off")
-		}
-	case Aria2, Axel, Wget: // they know HTTP/1.1 only
 	}
-	if r.CA == "" {
-		return a
-	}
-	switch t.Family {
-	case Mlget, Curl, CurlMPTCP:
-		return append(a, "--cacert", r.CA)
-	case Axel:
-		return append(a, "--insecure") // it cannot verify a certificate that names an address
-	case Aria2, Wget, Wget2:
-	}
-	return append(a, "--ca-certificate="+r.CA)
+	return a
 }
 
 // files are what the tool must find in its home directory.

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"fmt"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -19,51 +17,17 @@ const outDir = "out"
 // curlz-N (transfers at once), aria2-N and aria2-NxM (so many files at once,
 // over so many connections each).
 func ParseFilesTool(name string) (Tool, error) {
-	for _, k := range []struct {
-		pattern string
-		family  Family
-	}{
-		{`^mlget$`, Mlget},
-		{`^mlget-(hat|eht|lowe|j[0-9]+(?:p[0-9]+)?)$`, Mlget},
-		{`^wget$`, Wget},
-		{`^wget2-([0-9]+)$`, Wget2},
-		{`^curl$`, Curl},
-		{`^curlz-([0-9]+)$`, Curl},
-		{`^aria2-([0-9]+(?:x[0-9]+)?)$`, Aria2},
-	} {
-		m := regexp.MustCompile(k.pattern).FindStringSubmatch(name)
-		if m == nil {
-			continue
-		}
-		t := Tool{Name: name, Family: k.family, Many: true}
-		if len(m) > 1 {
-			t.Variant = m[1]
-		}
-		for i, n := range t.numbers() {
-			most := 512
-			if i > 0 {
-				most = 16 // more connections to a server aria2 does not open
-			}
-			if n < 1 || n > most {
-				return t, fmt.Errorf("tool %q: %d must be within 1..%d", name, n, most)
-			}
-		}
-		return t, nil
-	}
-	return Tool{}, fmt.Errorf("tool %q: for many files want mlget, mlget-MODE, mlget-jN, mlget-jNpM, wget, wget2-N, curl, curlz-N, aria2-N or aria2-NxM", name)
-}
-
-// numbers are those of the variant, in order.
-func (t Tool) numbers() []int {
-	var list []int
-	for _, digits := range regexp.MustCompile(`[0-9]+`).FindAllString(t.Variant, -1) {
-		n, err := strconv.Atoi(digits)
-		if err != nil {
-			n = -1 // too long for a number
-		}
-		list = append(list, n)
-	}
-	return list
+	atOnce := []int{512, 16} // aria2 opens no more connections to a server
+	return parsePatterns(Tool{Name: name, Many: true}, []pattern{
+		{"mlget", Mlget, nil},
+		{"mlget-(hat|eht|lowe)", Mlget, nil},
+		{"mlget-(j[0-9]+(?:p[0-9]+)?)", Mlget, atOnce},
+		{"wget", Wget, nil},
+		{"wget2-([0-9]+)", Wget2, atOnce},
+		{"curl", Curl, nil},
+		{"curlz-([0-9]+)", Curl, atOnce},
+		{"aria2-([0-9]+(?:x[0-9]+)?)", Aria2, atOnce},
+	}, "for many files want mlget, mlget-MODE, mlget-jN, mlget-jNpM, wget, wget2-N, curl, curlz-N, aria2-N or aria2-NxM")
 }
 
 // argsMany is the tool's command line for many files, without the program.

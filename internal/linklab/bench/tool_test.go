@@ -106,7 +106,7 @@ func TestArgs(t *testing.T) {
 func TestSourceRulesOnlyWhereNeeded(t *testing.T) {
 	for _, tool := range mustParse(t, "mlget,mlget-3,aria2-2,axel,curl-best,curl-wlan0,curl-mptcp,wget2") {
 		want := tool.Family == Aria2 || tool.Family == Axel
-		if tool.sourceRules() != want {
+		if tool.traits().byAddress != want {
 			t.Errorf("%s: %v", tool.Name, !want)
 		}
 	}

@@ -129,20 +129,10 @@ func (l *link) impair(p *pipe) {
 // a sum, does not notice.
 func scramble(b []byte) {
 	const (
-		tcp      = 6
 		full     = 1000 // bytes; what is smaller is not scrambled
 		one, two = 400, 640
 	)
-	var protocol byte
-	switch {
-	case len(b) < full:
-		return
-	case b[0]>>4 == 4:
-		protocol = b[9]
-	default:
-		protocol = b[6]
-	}
-	if protocol != tcp {
+	if len(b) < full || tcpHeader(b) == nil {
 		return
 	}
 	x, y := b[one:one+2], b[two:two+2]

@@ -16,9 +16,9 @@ import (
 	"github.com/mlget/mlget/internal/rewrite"
 )
 
-const help = `Hold mlget against everything that links and servers do wrong, each combination
-of fault, place, protocol and number of links in a laboratory of its own, and
-print a table of what was tried and what passed.
+const help = `Test mlget against faults of links and servers, and print a table of what was
+tried and what passed. A cell is one combination of fault, place in the download,
+protocol and number of links; each has a laboratory of its own.
 
 A cell has passed if its run ended with the right bytes, or with a clear error
 and the right exit code; within its limits; with nothing left open; without a
@@ -46,7 +46,7 @@ func Command(args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "faults",
-		Short: "Hold mlget against a matrix of faults of links and servers",
+		Short: "Test mlget against faults of links and servers",
 		Long:  help,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,15 +68,15 @@ func Command(args []string) *cobra.Command {
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return f.run(ctx, cmd, cells) })
 		},
 	}
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the choice and the order of cells, and of what is random in them")
-	cmd.Flags().IntVar(&f.cells, "cells", 0, "take so many cells at random, every kind of fault at least once (0: all)")
-	cmd.Flags().IntVar(&f.jobs, "jobs", 8, "cells at once")
-	cmd.Flags().StringSliceVar(&f.only, "only", nil, "`LIST` of cells, by parts of their names, in which * is anything")
-	cmd.Flags().BoolVar(&f.list, "list", false, "print the names of the cells, and run none")
-	cmd.Flags().StringVar(&f.mlget, "mlget", "", "the `PROGRAM` (default beside linklab, or in $PATH)")
-	cmd.Flags().StringVar(&f.keep, "keep", "", "`DIR` to keep in what cells that fail leave")
-	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the table of cells to as well")
-	cmd.Flags().StringVar(&f.page, "page", "", "`FILE` to write the page to: a row a group of faults")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "random seed of the choice and order of cells, and of their links")
+	cmd.Flags().IntVar(&f.cells, "cells", 0, "number of cells chosen at random, each kind of fault at least once (0: all)")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 8, "cells run at the same time")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run cells whose names contain a part of `LIST`; * matches anything")
+	cmd.Flags().BoolVar(&f.list, "list", false, "print the names of the cells and exit")
+	cmd.Flags().StringVar(&f.mlget, "mlget", "", "mlget `PROGRAM` to test (default: beside linklab, or in $PATH)")
+	cmd.Flags().StringVar(&f.keep, "keep", "", "keep the logs and reports of failed cells in `DIR`")
+	cmd.Flags().StringVar(&f.out, "out", "", "write the table of cells to `FILE` as well")
+	cmd.Flags().StringVar(&f.page, "page", "", "write the page to `FILE`: one row for each group of faults")
 	return cmd
 }
 

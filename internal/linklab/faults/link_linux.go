@@ -10,19 +10,19 @@ import (
 
 // applyAtGate makes links fail when the gate is reached, and lets the server go
 // on. The function that it returns ends the waiting, and says what went wrong.
-func (b *bench) applyAtGate() (wait func() error) {
-	if b.gate == nil {
+func (t *trial) applyAtGate() (wait func() error) {
+	if t.gate == nil {
 		return func() error { return nil }
 	}
 	over, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		select {
-		case <-b.gate.Reached():
-			p := planOf(LinkFault(b.cell.Kind))
-			err := errors.Join(b.impair(p.impair), b.happen(p.steps...))
-			b.gate.Open()
+		case <-t.gate.Reached():
+			p := planOf(LinkFault(t.cell.Kind))
+			err := errors.Join(t.impair(p.impair), t.happen(p.steps...))
+			t.gate.Open()
 			if err == nil {
-				err = b.goOn(p, over)
+				err = t.goOn(p, over)
 			}
 			done <- err
 		case <-over:
@@ -85,21 +85,21 @@ func planOf(f LinkFault) plan {
 }
 
 // goOn is what happens to the links after the server goes on; over ends it early.
-func (b *bench) goOn(p plan, over <-chan struct{}) error {
+func (t *trial) goOn(p plan, over <-chan struct{}) error {
 	const halfTurn, halfTurns = 250 * time.Millisecond, 20
 	switch {
 	case p.last != "":
 		sleep(time.Second, over)
-		return b.happen(p.last)
+		return t.happen(p.last)
 	case len(p.turns) == 0:
 		return nil
 	}
 	for i := 0; i < halfTurns && sleep(halfTurn, over); i++ {
-		if err := b.happen(p.turns[i%2]); err != nil {
+		if err := t.happen(p.turns[i%2]); err != nil {
 			return err
 		}
 	}
-	return b.happen(p.turns[0])
+	return t.happen(p.turns[0])
 }
 
 // sleep waits, and says whether it was not over before.
@@ -115,41 +115,41 @@ func sleep(d time.Duration, over <-chan struct{}) bool {
 }
 
 // victims are the links that fail.
-func (b *bench) victims() []string {
-	if b.cell.All {
-		return b.lab.Links()
+func (t *trial) victims() []string {
+	if t.cell.All {
+		return t.lab.Links()
 	}
 	return []string{victim}
 }
 
 // edges are their clients, as the server sees them.
-func (b *bench) edges() netip.Prefix {
-	if b.cell.All {
+func (t *trial) edges() netip.Prefix {
+	if t.cell.All {
 		return netip.MustParsePrefix("10.0.0.0/8")
 	}
 	return firstEdge()
 }
 
 // happen makes steps happen to the links that fail, one after the other.
-func (b *bench) happen(steps ...string) error {
+func (t *trial) happen(steps ...string) error {
 	for _, step := range steps {
 		if wait, err := time.ParseDuration(step); err == nil {
 			time.Sleep(wait)
 			continue
 		}
 		if step == reset {
-			b.server.Reset(b.edges())
+			t.server.Reset(t.edges())
 			continue
 		}
-		for _, name := range b.victims() {
+		for _, name := range t.victims() {
 			var err error
 			switch step {
 			case dropRoutes:
-				err = b.lab.DropRoutes(name)
+				err = t.lab.DropRoutes(name)
 			case restoreRoutes:
-				err = b.lab.RestoreRoutes(name)
+				err = t.lab.RestoreRoutes(name)
 			default:
-				err = b.lab.Event(name + " " + step)
+				err = t.lab.Event(name + " " + step)
 			}
 			if err != nil {
 				return err
@@ -160,9 +160,9 @@ func (b *bench) happen(steps ...string) error {
 }
 
 // impair makes the links that fail treat their packets badly.
-func (b *bench) impair(i emu.Impairment) error {
-	for _, name := range b.victims() {
-		if err := b.lab.Impair(name, i); err != nil {
+func (t *trial) impair(i emu.Impairment) error {
+	for _, name := range t.victims() {
+		if err := t.lab.Impair(name, i); err != nil {
 			return err
 		}
 	}
@@ -170,14 +170,14 @@ func (b *bench) impair(i emu.Impairment) error {
 }
 
 // heal ends whatever is wrong.
-func (b *bench) heal() error {
-	b.server.Heal()
-	if b.cell.Family != OfLink {
+func (t *trial) heal() error {
+	t.server.Heal()
+	if t.cell.Family != OfLink {
 		return nil
 	}
 	steps := []string{"carrier on", "up", "back", "rate 20", "loss 0", "rtt 10"}
-	if LinkFault(b.cell.Kind) == RouteLost {
+	if LinkFault(t.cell.Kind) == RouteLost {
 		steps = append(steps, restoreRoutes)
 	}
-	return errors.Join(b.impair(emu.Impairment{}), b.happen(steps...))
+	return errors.Join(t.impair(emu.Impairment{}), t.happen(steps...))
 }

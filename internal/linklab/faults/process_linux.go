@@ -16,16 +16,16 @@ import (
 
 // run runs the program. When the download is over, its process stays for its
 // metrics: then it shows what it still has open, and perhaps its goroutines.
-func (b *bench) run(ctx context.Context, maxTime time.Duration, dump bool) (ran, error) {
+func (t *trial) run(ctx context.Context, maxTime time.Duration, dump bool) (ran, error) {
 	var r ran
-	_ = os.Remove(filepath.Join(b.dir, reportName)) // of the run before
-	args, err := b.args(maxTime)
+	_ = os.Remove(filepath.Join(t.dir, reportName)) // of the run before
+	args, err := t.args(maxTime)
 	if err != nil {
 		return r, err
 	}
-	p := &program{cmd: b.lab.Command(ctx, b.cfg.Mlget, args...), dir: b.dir, exited: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Stderr = b.dir, &p.out
-	p.cmd.Env = append(p.cmd.Env, "HOME="+b.dir, "GOTRACEBACK=all")
+	p := &program{cmd: t.lab.Command(ctx, t.cfg.Mlget, args...), dir: t.dir, exited: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Stderr = t.dir, &p.out
+	p.cmd.Env = append(p.cmd.Env, "HOME="+t.dir, "GOTRACEBACK=all")
 	if err := p.cmd.Start(); err != nil {
 		return r, err
 	}
@@ -34,7 +34,7 @@ func (b *bench) run(ctx context.Context, maxTime time.Duration, dump bool) (ran,
 		waited = p.cmd.Wait()
 		close(p.exited)
 	}()
-	over, err := p.await(ctx, b.cell.hangLimit())
+	over, err := p.await(ctx, t.cell.hangLimit())
 	switch {
 	case err != nil:
 	case !over:
@@ -52,7 +52,7 @@ func (b *bench) run(ctx context.Context, maxTime time.Duration, dump bool) (ran,
 	if err != nil {
 		return r, err
 	}
-	r.report, _ = readReport(b.dir)
+	r.report, _ = readReport(t.dir)
 	r.stderr = p.out.Bytes()
 	if r.code, err = codeOf(waited); err != nil {
 		return r, err

@@ -123,8 +123,8 @@ func (c Cell) wanted(other bool) wanted {
 	return w
 }
 
-// bench is the laboratory of a cell.
-type bench struct {
+// trial is a cell in its laboratory.
+type trial struct {
 	cell   Cell
 	cfg    Config
 	expect expectation
@@ -145,73 +145,73 @@ func runCell(ctx context.Context, cfg Config, c Cell) (out Outcome, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, lab.Close()) }()
-	b := &bench{cell: c, cfg: cfg, expect: c.expect(), lab: lab, gate: c.gate()}
-	if err := b.serve(); err != nil {
+	t := &trial{cell: c, cfg: cfg, expect: c.expect(), lab: lab, gate: c.gate()}
+	if err := t.serve(); err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, b.server.Close()) }()
-	if b.dir, err = os.MkdirTemp(lab.Dir(), "client-"); err != nil {
+	defer func() { err = errors.Join(err, t.server.Close()) }()
+	if t.dir, err = os.MkdirTemp(lab.Dir(), "client-"); err != nil {
 		return out, err
 	}
-	return b.judge(ctx)
+	return t.judge(ctx)
 }
 
 // serve starts the server.
-func (b *bench) serve() error {
-	c := hostile.Config{Body: b.cell.body(), Other: b.cell.other(), Fault: b.cell.fault(), Gate: b.gate}
+func (t *trial) serve() error {
+	c := hostile.Config{Body: t.cell.body(), Other: t.cell.other(), Fault: t.cell.fault(), Gate: t.gate}
 	p := uint16(port)
-	if b.cell.Protocol.TLS() {
-		c.TLS = &tls.Config{Certificates: []tls.Certificate{b.lab.Certificate()}, MinVersion: tls.VersionTLS12}
-		c.Renewed, c.Bad = b.lab.OtherCertificates()
+	if t.cell.Protocol.TLS() {
+		c.TLS = &tls.Config{Certificates: []tls.Certificate{t.lab.Certificate()}, MinVersion: tls.VersionTLS12}
+		c.Renewed, c.Bad = t.lab.OtherCertificates()
 		p = portTLS
 	}
-	l, err := b.lab.Listen(p)
+	l, err := t.lab.Listen(p)
 	if err != nil {
 		return err
 	}
 	if c.TLS != nil {
-		b.server = hostile.Start(c, nil, l)
+		t.server = hostile.Start(c, nil, l)
 	} else {
-		b.server = hostile.Start(c, l, nil)
+		t.server = hostile.Start(c, l, nil)
 	}
 	return nil
 }
 
 // judge runs the program, and once more where it failed, and says what came of it.
-func (b *bench) judge(ctx context.Context) (Outcome, error) {
-	out := Outcome{Cell: b.cell, Runs: 1}
+func (t *trial) judge(ctx context.Context) (Outcome, error) {
+	out := Outcome{Cell: t.cell, Runs: 1}
 	begun := time.Now()
-	applied := b.applyAtGate()
-	first, err := b.run(ctx, b.expect.maxTime, b.wantsDump())
+	applied := t.applyAtGate()
+	first, err := t.run(ctx, t.expect.maxTime, t.wantsDump())
 	if err2 := applied(); err == nil {
 		err = err2
 	}
 	if err != nil {
 		return out, err
 	}
-	files := b.cell.wanted(b.expect.other)
+	files := t.cell.wanted(t.expect.other)
 	out.Code, out.Hung, out.Error = first.code, first.hung, first.report.Error
-	out.Met = b.met()
-	out.Why, out.Wrong = check(first, b.dir, b.expect.codes, files)
+	out.Met = t.met()
+	out.Why, out.Wrong = check(first, t.dir, t.expect.codes, files)
 	if out.Why == "" && first.code != 0 {
 		out.Runs = 2
-		if err := b.heal(); err != nil {
+		if err := t.heal(); err != nil {
 			return out, err
 		}
-		if b.expect.other && b.cell.Files == 0 { // what is right now is known now
-			files = wanted{hostile.Name(0): {b.server.Object(0).SHA256()}}
+		if t.expect.other && t.cell.Files == 0 { // what is right now is known now
+			files = wanted{hostile.Name(0): {t.server.Object(0).SHA256()}}
 		}
-		second, err := b.run(ctx, 0, false)
+		second, err := t.run(ctx, 0, false)
 		if err != nil {
 			return out, err
 		}
-		why, wrong := check(second, b.dir, nil, files)
+		why, wrong := check(second, t.dir, nil, files)
 		if why != "" {
 			out.Why, out.Wrong, out.Hung = "second run: "+why, wrong, second.hung
 			first = second
 		}
 		out.Resumed = second.report.Resumed
-		keeps := b.cell.Family == OfLink && b.cell.Where == hostile.PlaceTail && b.cell.Files == 0 && out.Code != exitChecksum
+		keeps := t.cell.Family == OfLink && t.cell.Where == hostile.PlaceTail && t.cell.Files == 0 && out.Code != exitChecksum
 		if out.Why == "" && keeps && out.Resumed == 0 {
 			out.Why = "second run: nothing of the first one was of use"
 		}
@@ -219,18 +219,18 @@ func (b *bench) judge(ctx context.Context) (Outcome, error) {
 	out.Passed = out.Why == ""
 	out.Seconds = time.Since(begun).Seconds()
 	if !out.Passed {
-		err = b.keep(out, first)
+		err = t.keep(out, first)
 	}
 	return out, err
 }
 
 // met says whether the fault has happened.
-func (b *bench) met() bool {
-	if b.gate == nil {
-		return b.server.Struck() > 0
+func (t *trial) met() bool {
+	if t.gate == nil {
+		return t.server.Struck() > 0
 	}
 	select {
-	case <-b.gate.Reached():
+	case <-t.gate.Reached():
 		return true
 	default:
 		return false
@@ -238,9 +238,9 @@ func (b *bench) met() bool {
 }
 
 // wantsDump says whether the cell is one of those whose goroutines are looked at.
-func (b *bench) wantsDump() bool {
+func (t *trial) wantsDump() bool {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%d %s", b.cfg.Seed, b.cell) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%d %s", t.cfg.Seed, t.cell) // a hash takes everything
 	return h.Sum64()%dumpOneIn == 0
 }
 
@@ -248,11 +248,11 @@ func (b *bench) wantsDump() bool {
 const listName = "list.txt"
 
 // args are the program's.
-func (b *bench) args(maxTime time.Duration) ([]string, error) {
-	e := b.expect
+func (t *trial) args(maxTime time.Duration) ([]string, error) {
+	e := t.expect
 	scheme, p := "http", port
 	args := []string{
-		"--links", strings.Join(b.lab.Links(), ","), "-q", "--report", reportName, "--record", "record.jsonl", "--power", "none",
+		"--links", strings.Join(t.lab.Links(), ","), "-q", "--report", reportName, "--record", "record.jsonl", "--power", "none",
 		"--metrics-listen", "127.0.0.1:9", "--metrics-linger", "1m",
 		"--timeout", e.timeout.String(), "--connect-timeout", e.timeout.String(), "--tries", "4",
 	}
@@ -260,13 +260,13 @@ func (b *bench) args(maxTime time.Duration) ([]string, error) {
 		args = append(args, "--max-time", maxTime.String())
 	}
 	if e.checksum {
-		args = append(args, "--checksum", "sha256="+b.cell.body().SHA256())
+		args = append(args, "--checksum", "sha256="+t.cell.body().SHA256())
 	}
-	if b.cell.Protocol.TLS() {
+	if t.cell.Protocol.TLS() {
 		scheme, p = "https", portTLS
-		args = append(args, "--cacert", b.lab.CA())
+		args = append(args, "--cacert", t.lab.CA())
 	}
-	switch b.cell.Protocol {
+	switch t.cell.Protocol {
 	case HTTP1TLS:
 		args = append(args, "--http1.1")
 	case HTTP2:
@@ -274,33 +274,33 @@ func (b *bench) args(maxTime time.Duration) ([]string, error) {
 	default:
 	}
 	base := fmt.Sprintf("%s://192.0.2.1:%d", scheme, p)
-	if b.cell.Files == 0 {
-		return append(args, "-o", hostile.Name(0), base+b.cell.path(0)), nil
+	if t.cell.Files == 0 {
+		return append(args, "-o", hostile.Name(0), base+t.cell.path(0)), nil
 	}
 	var list strings.Builder
-	for n := range b.cell.Files {
-		list.WriteString(base + b.cell.path(n) + "\n")
+	for n := range t.cell.Files {
+		list.WriteString(base + t.cell.path(n) + "\n")
 	}
-	return append(args, "-i", listName), os.WriteFile(filepath.Join(b.dir, listName), []byte(list.String()), 0o644)
+	return append(args, "-i", listName), os.WriteFile(filepath.Join(t.dir, listName), []byte(list.String()), 0o644)
 }
 
 // keep saves what a failed cell has left.
-func (b *bench) keep(out Outcome, r ran) error {
-	if b.cfg.Keep == "" {
+func (t *trial) keep(out Outcome, r ran) error {
+	if t.cfg.Keep == "" {
 		return nil
 	}
-	dir := filepath.Join(b.cfg.Keep, strings.ReplaceAll(b.cell.String(), "/", "_"))
+	dir := filepath.Join(t.cfg.Keep, strings.ReplaceAll(t.cell.String(), "/", "_"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	args, err := b.args(b.expect.maxTime)
+	args, err := t.args(t.expect.maxTime)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s\n%s\nmlget %s\n\n%s\n%s\n", b.cell, out.Why, strings.Join(args, " "), r.stderr, r.dump)
+	text := fmt.Sprintf("%s\n%s\nmlget %s\n\n%s\n%s\n", t.cell, out.Why, strings.Join(args, " "), r.stderr, r.dump)
 	err = os.WriteFile(filepath.Join(dir, "log"), []byte(text), 0o644)
 	for _, name := range []string{reportName, "record.jsonl", hostile.Name(0) + ".part.json"} {
-		if content, err2 := os.ReadFile(filepath.Join(b.dir, name)); err2 == nil {
+		if content, err2 := os.ReadFile(filepath.Join(t.dir, name)); err2 == nil {
 			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), content, 0o644))
 		}
 	}

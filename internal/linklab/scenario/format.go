@@ -13,34 +13,17 @@ import (
 func (l Link) String() string {
 	var b strings.Builder
 	b.WriteString(l.Name)
-	add := func(key string, v float64) {
-		b.WriteString("," + key + "=" + strconv.FormatFloat(v, 'f', -1, 64))
-	}
-	add("down", l.DownMbps)
-	if l.UpMbps != 0 {
-		add("up", l.UpMbps)
-	}
-	add("rtt", ms(l.RTT))
-	if l.Queue != 0 {
-		add("queue", ms(l.Queue))
-	}
-	if l.LossPercent != 0 {
-		add("loss", l.LossPercent)
-	}
-	if l.Ramp != 0 {
-		add("ramp", l.Ramp.Seconds())
-	}
-	if l.Ramp0 != 0 && (l.Ramp != 0 || l.Ramp0 != DefaultRamp0) {
-		add("ramp0", l.Ramp0)
-	}
-	if l.Vary != 0 {
-		add("vary", l.Vary)
-	}
-	if l.Power != "" {
-		b.WriteString(",power=" + l.Power)
-	}
-	if l.PerConnection != 0 {
-		add("perconn", l.PerConnection)
+	for _, f := range l.fields() {
+		v := f.value()
+		switch {
+		case f.key == "perconn" && l.Power != "":
+			b.WriteString(",power=" + l.Power)
+		case f.key == "ramp0" && l.Ramp == 0 && l.Ramp0 == DefaultRamp0:
+			v = 0
+		}
+		if v != 0 || f.key == "down" || f.key == "rtt" {
+			b.WriteString("," + f.key + "=" + strconv.FormatFloat(v, 'f', -1, 64))
+		}
 	}
 	return b.String()
 }
@@ -61,28 +44,21 @@ func (s Scenario) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// kindNames are how the kinds of event are written.
+func kindNames() []string {
+	return []string{
+		Down: "down", Up: "up", Rate: "rate", Loss: "loss", RTT: "rtt", CarrierOff: "carrier off", CarrierOn: "carrier on", Gone: "gone", Back: "back",
+	}
+}
+
+// takesValue says whether an event of the kind has a Value.
+func (k Kind) takesValue() bool { return k == Rate || k == Loss || k == RTT }
+
 // String writes the event as ParseEvent reads it, without its time.
 func (e Event) String() string {
-	v := strconv.FormatFloat(e.Value, 'f', -1, 64)
-	switch e.Kind {
-	case Down:
-		return e.Link + " down"
-	case Up:
-		return e.Link + " up"
-	case Rate:
-		return e.Link + " rate " + v
-	case Loss:
-		return e.Link + " loss " + v
-	case RTT:
-		return e.Link + " rtt " + v
-	case CarrierOff:
-		return e.Link + " carrier off"
-	case CarrierOn:
-		return e.Link + " carrier on"
-	case Gone:
-		return e.Link + " gone"
-	case Back:
-		return e.Link + " back"
+	text := e.Link + " " + kindNames()[e.Kind]
+	if e.Kind.takesValue() {
+		text += " " + strconv.FormatFloat(e.Value, 'f', -1, 64)
 	}
-	return fmt.Sprintf("%s unknown event %d", e.Link, e.Kind)
+	return text
 }

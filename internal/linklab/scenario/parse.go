@@ -141,39 +141,22 @@ func (l *Link) set(key, value string, files fs.FS) error {
 		t, err := openTrace(files, value)
 		l.Trace = t
 		return err
-	case "down", "up", "rtt", "queue", "loss", "ramp", "ramp0", "vary", "perconn":
-	default:
-		return fmt.Errorf("%q: the keys are down, up, rtt, queue, loss, ramp, ramp0, vary, trace, power and perconn", key)
 	}
-	v, err := number(key, value)
-	if err != nil {
-		return err
+	for _, f := range l.fields() {
+		if f.key != key {
+			continue
+		}
+		v, err := number(key, value)
+		if err == nil {
+			err = within(key, v, f.lo, f.hi)
+		}
+		if err != nil {
+			return err
+		}
+		f.set(v)
+		return nil
 	}
-	switch key {
-	case "perconn":
-		l.PerConnection = v
-		err = within(key, v, 0, MaxPerConnection)
-	case "down":
-		l.DownMbps = v
-		err = within(key, v, MinMbps, MaxMbps)
-	case "up":
-		l.UpMbps = v
-		err = within(key, v, MinMbps, MaxMbps)
-	case "rtt":
-		l.RTT, err = duration(key, v, time.Millisecond, 0, MaxRTT)
-	case "queue":
-		l.Queue, err = duration(key, v, time.Millisecond, time.Millisecond, MaxQueue)
-	case "loss":
-		l.LossPercent = v
-	case "ramp":
-		l.Ramp, err = duration(key, v, time.Second, 0, MaxRamp)
-	case "ramp0":
-		l.Ramp0 = v
-		err = within(key, v, 0.001, 1)
-	case "vary":
-		l.Vary = v
-	}
-	return err
+	return fmt.Errorf("%q: the keys are down, up, rtt, queue, loss, ramp, ramp0, vary, trace, power and perconn", key)
 }
 
 // ParseEvent reads what happens, without the time: "wlan0 rate 2".
@@ -182,38 +165,29 @@ func ParseEvent(text string) (Event, error) {
 	if len(f) < 2 {
 		return Event{}, fmt.Errorf("event %q: write it as LINK down, up, gone, back, rate, loss, rtt or carrier", text)
 	}
-	e := Event{Link: f[0]}
-	what, args := f[1], f[2:]
-	switch what {
-	case "down", "up", "gone", "back":
-		if len(args) != 0 {
+	e, what, args := Event{Link: f[0]}, f[1], f[2:]
+	words := strings.Join(f[1:], " ")
+	for k, name := range kindNames() {
+		e.Kind = Kind(k)
+		switch {
+		case words == name && !e.Kind.takesValue():
+			return e, nil
+		case what == name && !e.Kind.takesValue():
 			return e, fmt.Errorf("event %q: %s takes no value", text, what)
+		case what != name:
+			continue
 		}
-		e.Kind = map[string]Kind{"down": Down, "up": Up, "gone": Gone, "back": Back}[what]
-		return e, nil
-	case "carrier":
-		if len(args) != 1 || args[0] != "on" && args[0] != "off" {
-			return e, fmt.Errorf("event %q: carrier is on or off", text)
+		if len(args) != 1 {
+			return e, fmt.Errorf("event %q: %s takes one number", text, what)
 		}
-		if e.Kind = CarrierOff; args[0] == "on" {
-			e.Kind = CarrierOn
-		}
-		return e, nil
-	case "rate":
-		e.Kind = Rate
-	case "loss":
-		e.Kind = Loss
-	case "rtt":
-		e.Kind = RTT
-	default:
-		return e, fmt.Errorf("event %q: %q is not down, up, gone, back, rate, loss, rtt or carrier", text, what)
+		v, err := number(what, args[0])
+		e.Value = v
+		return e, err
 	}
-	if len(args) != 1 {
-		return e, fmt.Errorf("event %q: %s takes one number", text, what)
+	if what == "carrier" {
+		return e, fmt.Errorf("event %q: carrier is on or off", text)
 	}
-	v, err := number(what, args[0])
-	e.Value = v
-	return e, err
+	return e, fmt.Errorf("event %q: %q is not down, up, gone, back, rate, loss, rtt or carrier", text, what)
 }
 
 func openTrace(files fs.FS, name string) (*Trace, error) {
@@ -240,12 +214,4 @@ func number(key, text string) (float64, error) {
 		return 0, fmt.Errorf("%s=%s: not a number", key, text)
 	}
 	return v, nil
-}
-
-// duration turns a number of units into a Duration within lo..hi.
-func duration(key string, v float64, unit, lo, hi time.Duration) (time.Duration, error) {
-	if err := within(key, v, float64(lo)/float64(unit), float64(hi)/float64(unit)); err != nil {
-		return 0, err
-	}
-	return time.Duration(math.Round(v * float64(unit))), nil
 }

@@ -181,23 +181,54 @@ func (l Link) complete() (Link, error) {
 	if l.PerConnection != 0 && l.Power == "" {
 		return l, fmt.Errorf("link %s: perconn needs power=", l.Name)
 	}
-	for _, err := range []error{
-		within("down", l.DownMbps, MinMbps, MaxMbps),
-		within("up", l.UpMbps, MinMbps, MaxMbps),
-		within("rtt", ms(l.RTT), 0, ms(MaxRTT)),
-		within("queue", ms(l.Queue), 1, ms(MaxQueue)),
-		within("loss", l.LossPercent, 0, 100),
-		within("ramp", l.Ramp.Seconds(), 0, MaxRamp.Seconds()),
-		within("ramp0", l.Ramp0, 0.001, 1),
-		within("vary", l.Vary, 0, 1),
-		within("perconn", l.PerConnection, 0, MaxPerConnection),
-		checkPower(l.Power),
-	} {
-		if err != nil {
-			return l, fmt.Errorf("link %s: %w", l.Name, err)
-		}
+	var err error
+	for _, f := range l.fields() {
+		err = cmp.Or(err, within(f.key, f.value(), f.lo, f.hi))
+	}
+	if err = cmp.Or(err, checkPower(l.Power)); err != nil {
+		return l, fmt.Errorf("link %s: %w", l.Name, err)
 	}
 	return l, nil
+}
+
+// field is a number that describes a link: its key in a scenario, and its bounds there.
+type field struct {
+	key    string
+	number *float64
+	time   *time.Duration // instead of number, in units
+	unit   time.Duration
+	lo, hi float64
+}
+
+// fields are those of a link, in the order in which they are written.
+func (l *Link) fields() []field {
+	const milli = time.Millisecond
+	return []field{
+		{"down", &l.DownMbps, nil, 0, MinMbps, MaxMbps},
+		{"up", &l.UpMbps, nil, 0, MinMbps, MaxMbps},
+		{"rtt", nil, &l.RTT, milli, 0, ms(MaxRTT)},
+		{"queue", nil, &l.Queue, milli, 1, ms(MaxQueue)},
+		{"loss", &l.LossPercent, nil, 0, 0, 100},
+		{"ramp", nil, &l.Ramp, time.Second, 0, MaxRamp.Seconds()},
+		{"ramp0", &l.Ramp0, nil, 0, 0.001, 1},
+		{"vary", &l.Vary, nil, 0, 0, 1},
+		{"perconn", &l.PerConnection, nil, 0, 0, MaxPerConnection},
+	}
+}
+
+func (f field) value() float64 {
+	if f.time != nil {
+		return float64(*f.time) / float64(f.unit)
+	}
+	return *f.number
+}
+
+func (f field) set(v float64) {
+	if f.time != nil {
+		*f.time = time.Duration(math.Round(v * float64(f.unit)))
+		return
+	}
+	*f.number = v
 }
 
 // checkName accepts what every tool takes for the name of a device.

@@ -134,16 +134,6 @@ func (l *Log) Turns() []int {
 	return append(turns, l.Moments)
 }
 
-// Count is how many calls of a kind there were.
-func (l *Log) Count(k Kind) (n int) {
-	for _, o := range l.Ops {
-		if o.Kind == k {
-			n++
-		}
-	}
-	return n
-}
-
 // dirOf is the directory that name stands in.
 func dirOf(name string) string {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {

@@ -1,9 +1,10 @@
-package sim
+package papers
 
 import (
 	"bytes"
 	"testing"
 
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/internal/race"
 )
 
@@ -49,7 +50,7 @@ func TestThesis(t *testing.T) {
 	if err := WriteThesis(&page, all); err != nil {
 		t.Fatal(err)
 	}
-	compareFile(t, "../../docs/measured/thesis.md", page.Bytes())
+	goldentest.File(t, "../../docs/measured/thesis.md", page.Bytes())
 }
 
 // The tables are the thesis's: its Link Δ is the difference of its times.

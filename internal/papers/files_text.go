@@ -1,4 +1,4 @@
-package sim
+package papers
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // filesIntro opens docs/measured/many-files-sim.md.
 const filesIntro = `# Many files, rehearsed
 
-This page is made by ` + "`mlget simulate --many-doc`" + ` and checked by a test of internal/sim. It holds the program's own scheduler and tuner, over model links, against K. Guner and T. Kosar, *Energy-Performance Trade-offs in Mobile Data Transfers* and *Energy-Efficient Mobile Network I/O*. What the same jobs come to over emulated links, with real TCP and beside other tools, is in [many-files.md](many-files.md).
+This page is made by ` + "`linklab rehearse many-files-sim`" + ` and checked by a test of internal/papers. It holds the program's own scheduler and tuner, over model links, against K. Guner and T. Kosar, *Energy-Performance Trade-offs in Mobile Data Transfers* and *Energy-Efficient Mobile Network I/O*. What the same jobs come to over emulated links, with real TCP and beside other tools, is in [many-files.md](many-files.md).
 
 Their sets of files: HTML (1500 of 102-153 KB), IMAGE (200 of 524-786 KB), VIDEO (64 of 10-20 MB), from [internal/dataset](../../internal/dataset). Sizes are not known beforehand. Every joule is *modelled*: the scenario's radio, and %.0f mW for each connection at work. That term is derived: it is what their figures for VIDEO imply (power rises 2.9 times from one connection to 16, of which 62 mW each are left over an S7's radio); HTML would give 160, IMAGE 48. "Phone" is a link whose connections have no more than 471 KB in flight: over one, their VIDEO comes with 13 Mbit/s from 290 ms away. The server answers at once, and nobody else uses the link. One thing is kinder here than over a real link: when connections are given up, those that stay have the windows for the whole link at once, where CUBIC takes seconds to grow them; the modes are made for the latter (an earlier EHT that went down more boldly was better here, and worse over linklab).
 

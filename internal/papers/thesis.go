@@ -1,4 +1,4 @@
-package sim
+package papers
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/sim"
 	"github.com/mlget/mlget/testdata"
 )
 
@@ -108,7 +109,7 @@ func (r *ThesisRow) algorithm() string {
 
 // Config rehearses a row: its own rates and deviations, the thesis's algorithm
 // as it was, bandwidths in bytes per second set by hand; nil: estimated.
-func (r *ThesisRow) Config(table string, bandwidths []float64) Config {
+func (r *ThesisRow) Config(table string, bandwidths []float64) sim.Config {
 	s := scenario.Scenario{Name: "thesis " + table}
 	if r.WiFiMbps > 0 {
 		s.Links = append(s.Links, scenario.Link{
@@ -120,7 +121,7 @@ func (r *ThesisRow) Config(table string, bandwidths []float64) Config {
 			Name: "rmnet0", DownMbps: r.LTEMbps, RTT: thesisLTERTT, Vary: vary(r.LTESigma, r.LTEMbps), Ramp: thesisRamp,
 		})
 	}
-	return Config{
+	return sim.Config{
 		Scenario: s, Size: thesisSize, Algorithm: r.algorithm(), Seed: 1,
 		StaticLimit: thesisLimit, Padding: thesisPadding, Overlap: thesisOverlap, Parallelism: 1,
 		NoSteal: true, NoFailover: true, HTTP2: true, TLSTrips: thesisTLS, RampOnConnect: true,
@@ -134,14 +135,14 @@ func vary(sigma, mean float64) float64 { return min(1, sigma/mean/wanderSigma) }
 // runs that differ in how the links wander.
 type ThesisResult struct {
 	ThesisRow
-	SimSeconds float64 `json:"sim_seconds"`
-	SimFastest float64 `json:"sim_fastest_seconds"`
-	SimSlowest float64 `json:"sim_slowest_seconds"`
-	SimDelta   float64 `json:"sim_link_delta_seconds"`
+	SimSeconds float64
+	SimFastest float64
+	SimSlowest float64
+	SimDelta   float64
 	// EstSeconds and EstDelta are the same with the bandwidths that the scheduler estimates
 	// while it runs.
-	EstSeconds float64 `json:"estimate_seconds"`
-	EstDelta   float64 `json:"estimate_link_delta_seconds"`
+	EstSeconds float64
+	EstDelta   float64
 }
 
 // Ratio is the simulated time over the table's.
@@ -160,26 +161,26 @@ func within(ratio float64) bool { return ratio >= 1-Tolerance && ratio <= 1+Tole
 
 // ThesisGuess is what became of a table with bandwidths that may have been the thesis's.
 type ThesisGuess struct {
-	Part       float64 `json:"part"`        // of each link's greatest throughput in the table
-	PairsAlike int     `json:"pairs_alike"` // as in ThesisComparison
-	Off        float64 `json:"off"`         // greatest difference of Algorithms 2 and 3 from the table's times, as a part of these
+	Part       float64 // of each link's greatest throughput in the table
+	PairsAlike int     // as in ThesisComparison
+	Off        float64 // greatest difference of Algorithms 2 and 3 from the table's times, as a part of these
 }
 
 // ThesisComparison is a table, row by row, with the guess of the constant bandwidths that
 // explains it best: with which most pairs of approaches are in the same order, and of
 // such guesses the one whose times are nearest.
 type ThesisComparison struct {
-	Part        float64        `json:"part"`
-	Guesses     []ThesisGuess  `json:"guesses"`
-	Table       ThesisTable    `json:"-"`
-	Name        string         `json:"table"`
-	Scenario    string         `json:"scenario"`
-	Results     []ThesisResult `json:"results"`
-	PaperRank   []string       `json:"paper_rank"` // approaches, fastest first
-	SimRank     []string       `json:"sim_rank"`
-	SameRanking bool           `json:"same_ranking"`
-	Pairs       int            `json:"pairs"`       // of approaches
-	PairsAlike  int            `json:"pairs_alike"` // those in the same order in both
+	Part        float64
+	Guesses     []ThesisGuess
+	Table       ThesisTable
+	Name        string
+	Scenario    string
+	Results     []ThesisResult
+	PaperRank   []string // approaches, fastest first
+	SimRank     []string
+	SameRanking bool
+	Pairs       int // of approaches
+	PairsAlike  int // those in the same order in both
 }
 
 // swapped calls yield for each pair of approaches of which the thesis has a
@@ -290,8 +291,8 @@ func (r *ThesisResult) rehearse(table string, wifi, lte float64, estimate bool) 
 	if err != nil {
 		return err
 	}
-	r.SimSeconds, r.SimFastest, r.SimSlowest = Quantile(seconds, 0.5), seconds[0], seconds[len(seconds)-1]
-	r.SimDelta = Quantile(deltas, 0.5)
+	r.SimSeconds, r.SimFastest, r.SimSlowest = sim.Quantile(seconds, 0.5), seconds[0], seconds[len(seconds)-1]
+	r.SimDelta = sim.Quantile(deltas, 0.5)
 	r.EstSeconds, r.EstDelta = r.SimSeconds, r.SimDelta
 	if !estimate || !r.guided() {
 		return nil
@@ -299,14 +300,14 @@ func (r *ThesisResult) rehearse(table string, wifi, lte float64, estimate bool) 
 	if seconds, deltas, err = runs(r.Config(table, nil)); err != nil {
 		return err
 	}
-	r.EstSeconds, r.EstDelta = Quantile(seconds, 0.5), Quantile(deltas, 0.5)
+	r.EstSeconds, r.EstDelta = sim.Quantile(seconds, 0.5), sim.Quantile(deltas, 0.5)
 	return nil
 }
 
-func runs(cfg Config) (seconds, deltas []float64, err error) {
+func runs(cfg sim.Config) (seconds, deltas []float64, err error) {
 	for seed := range uint64(ThesisRuns) {
 		cfg.Seed = seed + 1
-		res, err := Run(cfg)
+		res, err := sim.Run(cfg)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -329,18 +330,4 @@ func rank(rows []ThesisResult, seconds func(ThesisResult) float64) []string {
 		names[i] = r.Approach
 	}
 	return names
-}
-
-// Quantile is the q-quantile, 0 to 1, of sorted values, interpolated; 0 of none.
-func Quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	at := float64(q * float64(len(sorted)-1))
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	part := at - float64(i)
-	return sorted[i] + float64(part*(sorted[i+1]-sorted[i]))
 }

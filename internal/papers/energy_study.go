@@ -1,4 +1,4 @@
-package sim
+package papers
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/sim"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -19,12 +20,12 @@ const (
 
 // EnergyStudy is what the energy rules come to.
 type EnergyStudy struct {
-	Chen      []ChenCase     `json:"chen"`
-	Shares    []ChenShare    `json:"shares"`
-	Shift     []ShiftCase    `json:"shift"`
-	Thesis    []ThesisEnergy `json:"thesis"`
-	Rivals    []RivalCase    `json:"rivals"`
-	Deadlines []DeadlineCase `json:"deadlines"`
+	Chen      []ChenCase
+	Shares    []ChenShare
+	Shift     []ShiftCase
+	Thesis    []ThesisEnergy
+	Rivals    []RivalCase
+	Deadlines []DeadlineCase
 }
 
 // ShiftCase is a download that takes all that the links can carry, with and
@@ -111,12 +112,12 @@ func StudyEnergy(cases int) (*EnergyStudy, error) {
 
 // study does one made-up download in all ways.
 func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
-	cfg := RandomEnergy(seed)
+	cfg := sim.RandomEnergy(seed)
 	*rival = RivalCase{
 		Seed: seed, Size: cfg.Size, Model: cfg.Radios[1].Name,
 		Rates: [2]float64{cfg.Scenario.Links[0].DownMbps, cfg.Scenario.Links[1].DownMbps},
 	}
-	both, err := Run(cfg)
+	both, err := sim.Run(cfg)
 	if err != nil {
 		return err
 	}
@@ -125,23 +126,23 @@ func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
 	least.Energy = scheduler.EnergyMin
 	untold, plain := least, cfg
 	untold.Bandwidths, plain.Bandwidths = nil, nil
-	blindBoth, err := Run(plain)
+	blindBoth, err := sim.Run(plain)
 	if err != nil {
 		return err
 	}
 	rival.BlindBoth = blindBoth.Energy.Joules
 	for _, way := range []struct {
-		cfg Config
+		cfg sim.Config
 		to  *float64
 	}{
-		{cfg.alone(0), &rival.WiFi},
-		{cfg.alone(1), &rival.Other},
-		{plain.alone(0), &rival.BlindWiFi},
-		{plain.alone(1), &rival.BlindOther},
+		{cfg.Alone(0), &rival.WiFi},
+		{cfg.Alone(1), &rival.Other},
+		{plain.Alone(0), &rival.BlindWiFi},
+		{plain.Alone(1), &rival.BlindOther},
 		{untold, &rival.Untold},
 		{least, &rival.Told},
 	} {
-		res, err := Run(way.cfg)
+		res, err := sim.Run(way.cfg)
 		if err != nil {
 			return err
 		}
@@ -161,7 +162,7 @@ func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
 		d, c := &deadlines[k], least
 		*d = DeadlineCase{Seed: seed, Factor: factor, Told: told, Both: both.Seconds, BothJoules: both.Energy.Joules}
 		c.Deadline = factor * both.Seconds
-		res, err := Run(c)
+		res, err := sim.Run(c)
 		if err != nil {
 			return err
 		}
@@ -190,14 +191,14 @@ func shiftCases() ([]ShiftCase, error) {
 		{"Chen's, WiFi 20, LTE 20 Mbit/s", 20, 20, chenRadios()},
 		{"Chen's, WiFi 82, LTE 64 Mbit/s", 82, 64, chenRadios()},
 	} {
-		cfg := Default(scenario.Scenario{Name: c.name, Links: []scenario.Link{
+		cfg := sim.Default(scenario.Scenario{Name: c.name, Links: []scenario.Link{
 			{Name: "wlan0", DownMbps: c.wifi, RTT: thesisWiFiRTT}, {Name: "rmnet0", DownMbps: c.lte, RTT: thesisLTERTT},
 		}}, "3")
 		cfg.SetRadios(c.radios)
 		row := ShiftCase{Links: c.name}
 		for _, mode := range []scheduler.EnergyMode{scheduler.EnergyOff, scheduler.EnergyEMTCP, scheduler.EnergyMin} {
 			cfg.Energy = mode
-			res, err := Run(cfg)
+			res, err := sim.Run(cfg)
 			if err != nil {
 				return nil, err
 			}

@@ -1,10 +1,11 @@
-package sim
+package papers
 
 import (
 	"bytes"
 	"math"
 	"testing"
 
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/internal/soaktest"
 )
 
@@ -28,7 +29,7 @@ func TestChenPSNRAndBattery(t *testing.T) {
 
 // The limits that the energy rules are held to, and docs/measured/energy.md with all figures,
 // which make soak holds it against. After a change:
-// go test ./internal/sim -run StudyEnergy -update, also with MLGET_SOAK=1m.
+// UPDATE_GOLDEN=1 go test ./internal/papers -run StudyEnergy, also with MLGET_SOAK=1m.
 func TestStudyEnergy(t *testing.T) {
 	n, file := soaktest.Cases(4, 20, EnergyCases), soaktest.Golden("testdata/energy-few.md", "../../docs/measured/energy.md")
 	s, err := StudyEnergy(n)
@@ -103,5 +104,5 @@ func TestStudyEnergy(t *testing.T) {
 	if file == "" || t.Failed() {
 		return
 	}
-	compareFile(t, file, page.Bytes())
+	goldentest.File(t, file, page.Bytes())
 }

@@ -1,14 +1,15 @@
-package sim
+package papers
 
 import (
 	"bytes"
 	"testing"
 
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/internal/race"
 )
 
 // The limits that jobs of many files are held to, and docs/measured/many-files-sim.md with
-// all figures. After a change: go test ./internal/sim -run StudyFiles -update.
+// all figures. After a change: UPDATE_GOLDEN=1 go test ./internal/papers -run StudyFiles.
 func TestStudyFiles(t *testing.T) {
 	short := testing.Short() || race.Enabled
 	s, err := StudyFiles(short)
@@ -58,5 +59,5 @@ func TestStudyFiles(t *testing.T) {
 	if err := WriteFiles(&page, s); err != nil {
 		t.Fatal(err)
 	}
-	compareFile(t, "../../docs/measured/many-files-sim.md", page.Bytes())
+	goldentest.File(t, "../../docs/measured/many-files-sim.md", page.Bytes())
 }

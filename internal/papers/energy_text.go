@@ -1,4 +1,4 @@
-package sim
+package papers
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // energyIntro opens docs/measured/energy.md.
 const energyIntro = `# Energy policies, rehearsed
 
-This page is made by ` + "`mlget simulate --energy-doc`" + ` and checked by a test of internal/sim. Every joule on it is *modelled*: the simulator drives a radio model ([energy-models.md](../energy-models.md)) with the bytes that cross each link, headers and acknowledgements included, until the radio sleeps again, and counts what exceeds idling. Nothing here was measured on a device. How the same policies do over emulated links is in [energy-lab.md](energy-lab.md).
+This page is made by ` + "`linklab rehearse energy`" + ` and checked by a test of internal/papers. Every joule on it is *modelled*: the simulator drives a radio model ([energy-models.md](../energy-models.md)) with the bytes that cross each link, headers and acknowledgements included, until the radio sleeps again, and counts what exceeds idling. Nothing here was measured on a device. How the same policies do over emulated links is in [energy-lab.md](energy-lab.md).
 
 ## What the policies do
 

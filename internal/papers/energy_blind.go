@@ -1,10 +1,12 @@
-package sim
+package papers
 
 import (
 	"math"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/terms"
+
+	"github.com/mlget/mlget/internal/sim"
 )
 
 // A policy that is not told what a sleeping link carries cannot know before it has
@@ -20,16 +22,16 @@ const twinRates = 12
 // Blind is what a policy can have that knows everything of a download, WiFi's rate
 // and the rates that links have included, but not the other link's rate.
 type Blind struct {
-	Stay float64 `json:"stay"` // share of the rates at which never waking the other is within 3 % of the best way
-	Wake float64 `json:"wake"` // and at which waking it may be
+	Stay float64 // share of the rates at which never waking the other is within 3 % of the best way
+	Wake float64 // and at which waking it may be
 	// Waking is what it takes to wake the other link, in J.
-	Waking float64 `json:"waking_joules"`
+	Waking float64
 	// OnlyStay is the highest of the rates, in Mbit/s, at which nothing but staying
 	// is within 3 %, OnlyWake the lowest at which nothing but waking is, and Woken
 	// what the other link takes there; 0: there is no such rate.
-	OnlyStay float64 `json:"only_stay_mbps"`
-	OnlyWake float64 `json:"only_wake_mbps"`
-	Woken    float64 `json:"woken_joules"`
+	OnlyStay float64
+	OnlyWake float64
+	Woken    float64
 }
 
 // Best is how often such a policy is within 3 % at best, 0 to 1.
@@ -39,7 +41,7 @@ func (b *Blind) Best() float64 { return max(b.Stay, b.Wake) }
 // Whoever wakes the other link pays for that, and carries each byte over WiFi or
 // over the other at what these take alone: less than the lesser of both is not to
 // be had but for the 1 % by which both together may be better.
-func blind(cfg Config, wifi float64) (Blind, error) {
+func blind(cfg sim.Config, wifi float64) (Blind, error) {
 	waking := cfg.Radios[1].FixedJoules()
 	payload := float64(cfg.Size) * 8e-6 // Mbit
 	t := terms.Of(cfg.Radios[1]).Radio
@@ -50,11 +52,11 @@ func blind(cfg Config, wifi float64) (Blind, error) {
 		// what a run takes.
 		other := waking + 1e-3*payload*(t.MWPerMbps+t.ActiveMW/(mbps*scenario.Goodput))
 		if other < wifi {
-			twin := cfg.alone(1)
+			twin := cfg.Alone(1)
 			twin.Bandwidths = nil
 			twin.Scenario.Links = append([]scenario.Link(nil), twin.Scenario.Links...)
 			twin.Scenario.Links[0].DownMbps = mbps
-			res, err := Run(twin)
+			res, err := sim.Run(twin)
 			if err != nil {
 				return b, err
 			}

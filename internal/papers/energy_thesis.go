@@ -1,28 +1,30 @@
-package sim
+package papers
 
 import (
 	"time"
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+
+	"github.com/mlget/mlget/internal/sim"
 )
 
 // ThesisEnergy is a scenario of the thesis's table 7.10: its fastest single link,
 // and Algorithm 3. Joules are of the whole device until the last byte ("Main ∫").
 type ThesisEnergy struct {
-	Scenario string       `json:"scenario"`
-	Group    int          `json:"group"` // as 7.4.3 divides them: 1 fast links alike, 2 one slow link
-	Paper    EnergyRivals `json:"paper"`
-	Sim      EnergyRivals `json:"sim"`
-	Apart    EnergyRivals `json:"sim_apart"` // without what both links cost together
+	Scenario string
+	Group    int // as 7.4.3 divides them: 1 fast links alike, 2 one slow link
+	Paper    EnergyRivals
+	Sim      EnergyRivals
+	Apart    EnergyRivals // without what both links cost together
 }
 
 // EnergyRivals is a single link against both.
 type EnergyRivals struct {
-	SingleSeconds float64 `json:"single_seconds"`
-	SingleJoules  float64 `json:"single_joules"`
-	BothSeconds   float64 `json:"both_seconds"`
-	BothJoules    float64 `json:"both_joules"`
+	SingleSeconds float64
+	SingleJoules  float64
+	BothSeconds   float64
+	BothJoules    float64
 }
 
 // Factor is how much more energy both links take.
@@ -71,14 +73,14 @@ func ThesisEnergies() ([]ThesisEnergy, error) {
 	}
 	var out []ThesisEnergy
 	for _, s := range thesisScenarios() {
-		cfg := Default(scenario.Scenario{Name: s.name, Links: []scenario.Link{s.wifi, s.lte}}, "3")
+		cfg := sim.Default(scenario.Scenario{Name: s.name, Links: []scenario.Link{s.wifi, s.lte}}, "3")
 		cfg.Size = thesisSize
 		cfg.SetRadios(radios)
-		both, err := Run(cfg)
+		both, err := sim.Run(cfg)
 		if err != nil {
 			return nil, err
 		}
-		single, err := Run(cfg.alone(s.single))
+		single, err := sim.Run(cfg.Alone(s.single))
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +97,7 @@ func ThesisEnergies() ([]ThesisEnergy, error) {
 
 // untilLastByte is what the radios, each by itself, and the rest of the S7 take until
 // the last byte, in J.
-func untilLastByte(r *Result) float64 {
+func untilLastByte(r *sim.Result) float64 {
 	phone := energy.GalaxyS7()
 	return r.Energy.Joules - r.Energy.TailJoules + float64(phone.BaseWatts*r.Seconds)
 }

@@ -1,4 +1,4 @@
-package sim
+package papers
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/sim"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -30,14 +31,14 @@ const (
 
 // ChenShare is a share to offload, and what comes of it: their figure 4.
 type ChenShare struct {
-	Share       float64 `json:"share"` // 0: no rule
-	Watts       float64 `json:"watts"`
-	Mbps        float64 `json:"mbps"`
-	PSNR        float64 `json:"psnr_db"`
-	CostlyShare float64 `json:"lte_share"`
+	Share       float64 // 0: no rule
+	Watts       float64
+	Mbps        float64
+	PSNR        float64
+	CostlyShare float64
 	// FileSeconds and FileJoules are of a file that takes all that the links carry.
-	FileSeconds float64 `json:"file_seconds"`
-	FileJoules  float64 `json:"file_joules"`
+	FileSeconds float64
+	FileJoules  float64
 }
 
 // MbitPerJoule is their energy efficiency.
@@ -55,18 +56,18 @@ func batteryHours(watts float64) float64 { return chenBattery / watts / 3600 }
 // ChenCase is one of the four cases of their Table IV: J/s and Mbit/s, theirs
 // and the simulator's.
 type ChenCase struct {
-	Case        string  `json:"case"`
-	PaperWatts  float64 `json:"paper_watts"`
-	PaperMbps   float64 `json:"paper_mbps"`
-	Watts       float64 `json:"watts"`
-	Mbps        float64 `json:"mbps"`
-	CostlyShare float64 `json:"lte_share"` // of the bytes
-	PaperPSNR   float64 `json:"paper_psnr_db"`
-	PSNR        float64 `json:"psnr_db"`
-	PaperHours  float64 `json:"paper_battery_hours"` // until 300 J are spent
-	Hours       float64 `json:"battery_hours"`
-	JoulesPerMB float64 `json:"joules_per_mb"`
-	PaperPerMB  float64 `json:"paper_joules_per_mb"`
+	Case        string
+	PaperWatts  float64
+	PaperMbps   float64
+	Watts       float64
+	Mbps        float64
+	CostlyShare float64 // of the bytes
+	PaperPSNR   float64
+	PSNR        float64
+	PaperHours  float64 // until 300 J are spent
+	Hours       float64
+	JoulesPerMB float64
+	PaperPerMB  float64
 }
 
 // chenRadios spend per bit, as the simulator that they used has it: their cases 1
@@ -79,8 +80,8 @@ func chenRadios() []energy.Radio {
 }
 
 // chenConfig is the stream over both links.
-func chenConfig(algorithm string, mode scheduler.EnergyMode) Config {
-	cfg := Default(scenario.Scenario{Name: "chen", Links: []scenario.Link{
+func chenConfig(algorithm string, mode scheduler.EnergyMode) sim.Config {
+	cfg := sim.Default(scenario.Scenario{Name: "chen", Links: []scenario.Link{
 		{Name: "wlan0", DownMbps: chenWiFiMbps / scenario.Goodput, RTT: chenWiFiRTT},
 		{Name: "rmnet0", DownMbps: chenLTEMbps / scenario.Goodput, RTT: chenLTERTT},
 	}}, algorithm)
@@ -93,15 +94,15 @@ func chenConfig(algorithm string, mode scheduler.EnergyMode) Config {
 
 // ChenCases rehearses the four cases with an algorithm.
 func ChenCases(algorithm string) ([]ChenCase, error) {
-	single := func(index int) Config {
+	single := func(index int) sim.Config {
 		cfg := chenConfig(algorithm, scheduler.EnergyOff)
 		cfg.Size /= 2
 		cfg.Consume /= 2
-		return cfg.alone(index)
+		return cfg.Alone(index)
 	}
 	cases := []struct {
 		ChenCase
-		cfg Config
+		cfg sim.Config
 	}{
 		{ChenCase{Case: "WiFi", PaperWatts: 0.052, PaperMbps: 0.846, PaperPSNR: 16.274, PaperHours: 5769.23 / 3600}, single(0)},
 		{ChenCase{Case: "LTE", PaperWatts: 0.505, PaperMbps: 0.934, PaperPSNR: 23.964, PaperHours: 594.06 / 3600}, single(1)},
@@ -110,7 +111,7 @@ func ChenCases(algorithm string) ([]ChenCase, error) {
 	}
 	out := make([]ChenCase, len(cases))
 	for i, c := range cases {
-		res, err := Run(c.cfg)
+		res, err := sim.Run(c.cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -139,11 +140,11 @@ func SweepChen(algorithm string) ([]ChenShare, error) {
 		if stream.Offload, file.Offload = share, share; share == 0 {
 			stream.Energy, file.Energy = scheduler.EnergyOff, scheduler.EnergyOff
 		}
-		s, err := Run(stream)
+		s, err := sim.Run(stream)
 		if err != nil {
 			return nil, err
 		}
-		f, err := Run(file)
+		f, err := sim.Run(file)
 		if err != nil {
 			return nil, err
 		}
@@ -159,8 +160,8 @@ func SweepChen(algorithm string) ([]ChenShare, error) {
 }
 
 // chenFile is a download of 250 MB over links of 20 Mbit/s each, with their radios.
-func chenFile(algorithm string) Config {
-	cfg := Default(scenario.Scenario{Name: "chen-file", Links: []scenario.Link{
+func chenFile(algorithm string) sim.Config {
+	cfg := sim.Default(scenario.Scenario{Name: "chen-file", Links: []scenario.Link{
 		{Name: "wlan0", DownMbps: 20, RTT: thesisWiFiRTT}, {Name: "rmnet0", DownMbps: 20, RTT: thesisLTERTT},
 	}}, algorithm)
 	cfg.Energy = scheduler.EnergyEMTCP

@@ -1,4 +1,4 @@
-package sim
+package papers
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/sim"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
@@ -18,57 +19,57 @@ const phoneBuffer = 471_250
 
 // FilesStudy is what jobs of many files come to in the simulator.
 type FilesStudy struct {
-	Concurrency []FilesCase `json:"concurrency"`
-	Parallelism []FilesCase `json:"parallelism"`
-	LTE         []FilesCase `json:"lte"`
-	Modes       []FilesCase `json:"modes"`
-	Searches    []Search    `json:"searches"`
+	Concurrency []FilesCase
+	Parallelism []FilesCase
+	LTE         []FilesCase
+	Modes       []FilesCase
+	Searches    []Search
 }
 
 // FilesCase is one job.
 type FilesCase struct {
-	Scenario    string  `json:"scenario"`
-	Set         string  `json:"set"`
-	Mode        string  `json:"mode"`
-	Concurrency int     `json:"concurrency,omitempty"`
-	Parallelism int     `json:"parallelism,omitempty"`
-	Seconds     float64 `json:"seconds"`
-	Mbps        float64 `json:"mbps"`
-	OfBound     float64 `json:"of_bound"`
-	Joules      float64 `json:"joules"`
-	Per100MB    float64 `json:"joules_per_100mb"`
-	PerJoule    float64 `json:"mbps_per_joule"`
-	Delta       float64 `json:"link_delta_seconds"`
-	Plan        []int   `json:"connections"` // of each link at the end
+	Scenario    string
+	Set         string
+	Mode        string
+	Concurrency int
+	Parallelism int
+	Seconds     float64
+	Mbps        float64
+	OfBound     float64
+	Joules      float64
+	Per100MB    float64
+	PerJoule    float64
+	Delta       float64
+	Plan        []int // of each link at the end
 }
 
 // Search is EHT's choice, and the best there is.
 type Search struct {
-	Scenario string  `json:"scenario"`
-	Set      string  `json:"set"`
-	Buffer   int64   `json:"receive_buffer"`
-	Best     []int   `json:"best"` // connections of each link
-	Ratio    float64 `json:"best_mbps_per_joule"`
-	Chosen   []int   `json:"chosen"`
-	Settled  float64 `json:"chosen_mbps_per_joule"` // with what was chosen from the beginning
-	Whole    float64 `json:"whole_mbps_per_joule"`  // of the job with its search
+	Scenario string
+	Set      string
+	Buffer   int64
+	Best     []int // connections of each link
+	Ratio    float64
+	Chosen   []int
+	Settled  float64 // with what was chosen from the beginning
+	Whole    float64 // of the job with its search
 }
 
 // OfBest is how near to the best ratio the chosen one is.
 func (s *Search) OfBest() float64 { return s.Settled / s.Ratio }
 
 // filesConfig is a job of a set of files over the links of a scenario.
-func filesConfig(name, set string, buffer int64, t tuning.Config) (Config, error) {
+func filesConfig(name, set string, buffer int64, t tuning.Config) (sim.Config, error) {
 	s, err := scenario.Load(name)
 	if err != nil {
-		return Config{}, err
+		return sim.Config{}, err
 	}
 	files, err := dataset.Parse(set)
 	if err != nil {
-		return Config{}, err
+		return sim.Config{}, err
 	}
-	cfg := Default(s, "3")
-	cfg.Batch = &Batch{Name: set, Files: Sizes(files), Tuning: t}
+	cfg := sim.Default(s, "3")
+	cfg.Batch = &sim.Batch{Name: set, Files: sim.Sizes(files), Tuning: t}
 	cfg.Size, cfg.Receive = cfg.Batch.Bytes(), buffer
 	radios := make([]energy.Radio, len(s.Links))
 	for i, l := range s.Links {
@@ -88,22 +89,22 @@ func filesCase(name, set string, buffer int64, t tuning.Config) (FilesCase, erro
 	if err != nil {
 		return c, err
 	}
-	res, err := RunBatch(cfg)
+	res, err := sim.RunBatch(cfg)
 	if err != nil {
 		return c, fmt.Errorf("%s of %s, %v: %w", set, name, t.Mode, err)
 	}
 	c.Seconds, c.OfBound, c.Delta = res.Seconds, res.Efficiency, res.LinkDelta
 	c.Mbps = float64(res.SizeBytes) * 8 / 1e6 / res.Seconds
 	c.Joules, c.Per100MB, c.PerJoule = res.Energy.Joules, res.Energy.JoulesPer100MB, res.Energy.MbpsPerJoule
-	c.Plan = res.Batch.last(&res)
+	c.Plan = lastPlan(&res)
 	return c, nil
 }
 
-// last is how many connections each link had by its last plan; 0 for one that was
+// lastPlan is how many connections each link had by its last plan; 0 for one that was
 // left alone.
-func (b *BatchResult) last(r *Result) []int {
+func lastPlan(r *sim.Result) []int {
 	out := make([]int, len(r.Links))
-	for _, p := range b.Changes {
+	for _, p := range r.Batch.Changes {
 		for i := range r.Links {
 			if l := &r.Links[i]; l.Name == p.Link && l.Bytes > 0 {
 				out[i] = p.Connections

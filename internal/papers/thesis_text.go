@@ -1,4 +1,4 @@
-package sim
+package papers
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 // thesisIntro says how the figures came about. It is written for docs/measured/thesis.md.
 const thesisIntro = `# The thesis's tables, rehearsed
 
-This page is made by ` + "`mlget simulate --thesis`" + ` and checked by a test of internal/sim.
+This page is made by ` + "`linklab rehearse thesis`" + ` and checked by a test of internal/papers.
 It holds the simulator against Tables 5.1, 5.3, 5.5 and 5.6 of the thesis
 (Skjolden 2019, "skjolden" in the code), whose figures are in
 testdata/thesis.
