@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -40,9 +41,13 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	defer s.Manager.Unsubscribe(notices)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	var answering sync.Mutex // a call for the end is answered before the connection is closed
 	go func() {
 		defer cancel()
 		s.notify(ctx, c, notices)
+		answering.Lock()
+		defer answering.Unlock()
+		_ = c.Close(websocket.StatusGoingAway, "")
 	}()
 	for {
 		_, text, err := c.Read(ctx)
@@ -53,7 +58,10 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 			_ = c.Close(websocket.StatusPolicyViolation, "too many requests")
 			return
 		}
-		if send(ctx, c, s.parse(ctx, text)) != nil {
+		answering.Lock()
+		err = send(ctx, c, s.parse(ctx, text))
+		answering.Unlock()
+		if err != nil {
 			return
 		}
 	}
@@ -67,11 +75,9 @@ func (s *Server) notify(ctx context.Context, c *websocket.Conn, notices <-chan d
 		case <-ctx.Done():
 			return
 		case <-s.stopped:
-			_ = c.Close(websocket.StatusGoingAway, "")
 			return
 		case n, ok := <-notices:
 			if !ok {
-				_ = c.Close(websocket.StatusGoingAway, "")
 				return
 			}
 			if n.Kind > daemon.Erred {
