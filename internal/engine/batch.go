@@ -145,7 +145,8 @@ func (b *batch) loop(ctx, reqs context.Context) {
 			more = b.supply.jobs
 		}
 		now := b.e.now()
-		timer.Reset(b.waker.set(now, b.nextLook(now), b.nextDue(now)))
+		look, due := b.nextLook(now)
+		timer.Reset(b.waker.set(now, look, due))
 		select {
 		case <-b.waker.bell:
 		case m := <-b.messages:
@@ -191,14 +192,11 @@ func (b *batch) hearMore(reqs context.Context) {
 	}
 }
 
-// nextLook is until when nothing but a message can be of interest.
-func (b *batch) nextLook(now scheduler.Time) scheduler.Time {
-	return min(max(b.nextWake(now), b.last.look+b.lookEvery()), b.nextDeferred(now))
-}
-
-// nextDue is when there is something to decide, whether bytes come or not.
-func (b *batch) nextDue(now scheduler.Time) scheduler.Time {
-	return min(max(b.core.NextDue(), b.last.look+b.lookEvery()), b.nextDeferred(now))
+// nextLook is until when nothing but a message can be of interest, and when there is something to decide
+// whether bytes come or not.
+func (b *batch) nextLook(now scheduler.Time) (look, due scheduler.Time) {
+	least, deferred := b.last.look+b.lookEvery(), b.nextDeferred(now)
+	return min(max(b.nextWake(now), least), deferred), min(max(b.core.NextDue(), least), deferred)
 }
 
 // nextDeferred is when a file that is put off may be asked for again.
