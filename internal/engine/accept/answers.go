@@ -93,14 +93,7 @@ func (a *Answers) Lead(id ID) {
 }
 
 // AllConfirmed says whether all answers are of the object that have brought something.
-func (a *Answers) AllConfirmed() bool {
-	for i := range a.of {
-		if a.of[i].open() && !a.Confirmed(ID(i+1)) {
-			return false
-		}
-	}
-	return true
-}
+func (a *Answers) AllConfirmed() bool { return a.Unconfirmed() == 0 }
 
 // Within are the answers that have brought bytes of r, in the order of their IDs.
 func (a *Answers) Within(r scheduler.Range) (ids []ID) {
