@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -319,27 +320,27 @@ func (d *download) updateSingleStream(reqs context.Context) {
 // nextLink chooses the link that may be asked first, of those that are usable; one that rests, or a backup
 // that was not used, only where there is no other. false: there is none.
 func (d *download) nextLink() bool {
-	now, n := d.e.now(), scheduler.LinkID(len(d.links))
-	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].faults.retryAt) }
-	for _, rest := range []bool{false, true} {
-		best := scheduler.NoLink
-		for i := range n {
-			id := (d.single.link + i) % n
-			l := &d.links[id]
-			if !l.there || l.lost || l.quota.exhausted || rest != (l.use.resting || !l.use.taken && d.e.links[id].terms.Backup) {
-				continue
-			}
-			if best == scheduler.NoLink || due(id) < due(best) {
-				best = id
-			}
-		}
-		if best != scheduler.NoLink {
-			d.single.link = best
-			return true
+	var ids []scheduler.LinkID // by turns
+	n := scheduler.LinkID(len(d.links))
+	for i := range n {
+		if id := (d.single.link + i) % n; d.links[id].usable() {
+			ids = append(ids, id)
 		}
 	}
-	d.fail(d.allLost())
-	return false
+	if len(ids) == 0 {
+		d.fail(d.allLost())
+		return false
+	}
+	now := d.e.now()
+	due := func(id scheduler.LinkID) scheduler.Time {
+		l, at := &d.links[id], max(now, d.links[id].faults.retryAt)
+		if l.use.resting || !l.use.taken && d.e.links[id].terms.Backup {
+			at += scheduler.Never / 2
+		}
+		return at
+	}
+	d.single.link = slices.MinFunc(ids, func(a, b scheduler.LinkID) int { return cmp.Compare(due(a), due(b)) })
+	return true
 }
 
 // firstSingle is the first chunk id of requests for the whole object; the
