@@ -247,32 +247,26 @@ type comparingSink struct {
 }
 
 func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
-	for n < len(p) {
+	for n < len(p) && err == nil {
 		at, some := off+int64(n), p[n:]
-		same := false
-		for _, r := range c.kept {
-			if at < r.Off {
-				some = some[:min(int64(len(some)), r.Off-at)]
-				break
-			}
-			if at < r.End {
-				some, same = some[:min(int64(len(some)), r.End-at)], true
-				break
-			}
-		}
-		if same {
+		next := slices.IndexFunc(c.kept, func(r scheduler.Range) bool { return at < r.End })
+		switch {
+		case next < 0:
+			_, err = c.sink.WriteAt(some, at)
+		case at < c.kept[next].Off:
+			some = some[:min(int64(len(some)), c.kept[next].Off-at)]
+			_, err = c.sink.WriteAt(some, at)
+		default:
+			some = some[:min(int64(len(some)), c.kept[next].End-at)]
 			if err = c.compare(some, at); c.again != nil {
 				c.again.Add(int64(len(some)))
 			}
-		} else {
-			_, err = c.sink.WriteAt(some, at)
 		}
-		if err != nil {
-			return n, err
+		if err == nil {
+			n += len(some)
 		}
-		n += len(some)
 	}
-	return n, nil
+	return n, err
 }
 
 // compare compares p with what is there, piece by piece: of a stream only the last bytes that were handed
