@@ -112,10 +112,8 @@ func (d *download) blameFor(t *transfer, fe *fetch.Error, err error) diagnosis {
 	if forbidden && l.faults.forbidden.times > 0 { // it stays so
 		d.e.load.noteForbids(t.url, t.link)
 	}
-	switch {
-	case forbidden && (others > 0 || d.withdrewLately(t.link)): // it may bound how many there are
-		return d.linkFailed(t, err)
-	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
+	mayBound := forbidden && (others > 0 || d.withdrewLately(t.link)) // the number of requests
+	if !mayBound && permanent(fe, d.answeredBefore(t.link, fe.Class)) {
 		return diagnosis{outcome: outcome, lost: err}
 	}
 	return d.linkFailed(t, err)
