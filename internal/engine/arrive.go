@@ -19,7 +19,7 @@ func (o *owner) lookForReturns(reqs context.Context) {
 		}
 		if n := shared.changes.returns.Load(); n != l.seen.returns {
 			l.seen.returns = n
-			if l.there && !l.lost {
+			if l.there && !l.lost() {
 				o.resumeLink(reqs, scheduler.LinkID(id))
 			}
 		}
@@ -34,7 +34,7 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	if moved {
 		o.withdrawAll(reqs, id)
 	}
-	lost := l.lost
+	lost := l.lost()
 	o.closeOpened(id)
 	if moved || lost || !l.there {
 		t := &l.traffic
@@ -61,7 +61,7 @@ func (o *owner) withdrawAll(reqs context.Context, id scheduler.LinkID) {
 			t.cancel(errMoved)
 		}
 	}
-	if !o.links[id].lost {
+	if !o.links[id].lost() {
 		o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
 	}
 	o.work.linkMoved(id)

@@ -105,7 +105,7 @@ func (d *download) hearEarlier(reqs context.Context, t *transfer) bool {
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; max(l.claim.size, l.claim.withdrawn.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
+		if l := &d.links[id]; max(l.claim.size, l.claim.withdrawn.Size()) > 0 && (!l.lost() || aboutRanges(l.err)) {
 			d.hearSize(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.claim.size, l.claim.withdrawn.Size())}}, 0)
 		}
 	}
@@ -194,7 +194,7 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 // stream.
 func (d *download) mayUseAnother(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool {
-		return l.there && !l.quota.exhausted && (!l.lost || aboutRanges(l.err))
+		return l.there && !l.quota.exhausted && (!l.lost() || aboutRanges(l.err))
 	}) != 0
 }
 

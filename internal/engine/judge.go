@@ -66,7 +66,7 @@ func (d *download) doubtful(m message) bool {
 // confirmed says whether another link's server has told the same size as a response.
 func (d *download) confirmed(m message) bool {
 	return d.others(m.t.link, func(l *linkState) bool {
-		return !l.lost && l.claim.size > 0 && l.claim.size == m.resp.Object.Size
+		return !l.lost() && l.claim.size > 0 && l.claim.size == m.resp.Object.Size
 	}) != 0
 }
 
@@ -177,7 +177,7 @@ func (d *download) madePerRequest(t *transfer) bool {
 // the end.
 func (d *download) sized(reqs context.Context, size int64) {
 	for id := range d.links {
-		if l := &d.links[id]; l.claim.awaited && !l.lost {
+		if l := &d.links[id]; l.claim.awaited && !l.lost() {
 			l.claim.awaited = false
 			d.resumeLink(reqs, scheduler.LinkID(id))
 		}
@@ -321,7 +321,7 @@ func (d *download) seconded(m message) bool {
 	}
 	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link) || d.others(m.t.link, func(l *linkState) bool {
 		v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object))
-		return !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs
+		return !l.lost() && !l.claim.withdrawn.Nothing() && v != identity.Differs
 	}) != 0
 }
 
@@ -415,7 +415,7 @@ func (d *download) refuted(m message) bool {
 	return d.others(scheduler.NoLink, func(l *linkState) bool {
 		other := l.id != m.t.link
 		switch {
-		case l.lost:
+		case l.lost():
 			return false
 		case other && d.job.disagree.has(l.id) && d.unexpectedPage(m): // before, its server has told the size of the file
 			return true
@@ -440,6 +440,6 @@ func (d *download) waiting(now scheduler.Time) bool {
 		return false
 	}
 	return d.others(scheduler.NoLink, func(l *linkState) bool {
-		return l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now))
+		return l.there && !l.responses.answered && !l.lost() && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now))
 	}) != 0
 }

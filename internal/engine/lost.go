@@ -40,10 +40,10 @@ func outcomeOf(err error) event.Outcome {
 // lose takes a link out of the download, until it is renewed.
 func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	l := &o.links[id]
-	if l.lost {
+	if l.lost() {
 		return
 	}
-	l.lost, l.err = true, err
+	l.err = err
 	o.closeOpened(id)
 	o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
 	if o.several() && !o.e.ofBatch { // other files of a batch may still come over it
@@ -70,10 +70,10 @@ func (o *owner) noneLeft() error {
 			continue
 		}
 		err := l.err
-		if l.quota.exhausted && !l.lost {
+		if l.quota.exhausted && !l.lost() {
 			err = fmt.Errorf("%s: %w", o.e.links[i].Name(), ErrCapped)
 		}
-		if !l.lost && !l.quota.exhausted {
+		if !l.lost() && !l.quota.exhausted {
 			return nil
 		}
 		if r := rankOf(err); r > rank {

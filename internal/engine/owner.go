@@ -134,7 +134,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 // linksUp tells the scheduler of the links that are there at the beginning.
 func (o *owner) linksUp(reqs context.Context) {
 	for id := range o.links {
-		if o.links[id].there && !o.links[id].lost {
+		if o.links[id].there && !o.links[id].lost() {
 			o.linkUp(reqs, scheduler.LinkID(id))
 		}
 	}

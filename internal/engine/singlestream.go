@@ -43,7 +43,7 @@ func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
 			} else { // its connections ended, which may be how its server refuses ranges
 				l.faults.inRow = max(0, l.faults.inRow-singleStreamTries)
 			}
-			l.lost, l.err = false, nil
+			l.err = nil
 		}
 	}
 }
@@ -111,8 +111,8 @@ func (d *download) trySingleStream() bool {
 // connection whenever a range was asked for. That does not count before anything is there, when requests
 // for the beginning are made without a range anyway, nor with Config.Tries 1.
 func (d *download) mayServeSingleStream(l *linkState) bool {
-	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && noAnswer(l.err) {
-		return l.there && l.lost
+	if !l.there || !l.lost() || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && noAnswer(l.err) {
+		return l.there && l.lost()
 	}
 	return (d.identified || len(d.earlier.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.use.taken && l.faults.dropped)
 }

@@ -74,7 +74,7 @@ func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	e.ofBatch, e.unlikely, e.trust, e.load = true, 0, b.e.trust, b.e.load
 	for id := range b.links {
 		l := &b.links[id]
-		if e.gone[id] = 0; l.lost && !aboutRanges(l.err) || b.exhausted(f) && f.failedOver.has(scheduler.LinkID(id)) {
+		if e.gone[id] = 0; l.lost() && !aboutRanges(l.err) || b.exhausted(f) && f.failedOver.has(scheduler.LinkID(id)) {
 			e.gone[id] = l.seen.arrivals
 		}
 		told := (f.vote.agree | f.disagree).has(scheduler.LinkID(id))

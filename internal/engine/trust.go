@@ -129,7 +129,7 @@ func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identit
 // outvote gives up the link of the first response, and with it what that has told of the object.
 func (d *download) outvote() {
 	l := &d.links[d.first.link]
-	l.lost, l.err = true, contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
+	l.err = contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
 	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.first.link].Name())
 	d.fail(errOutvoted)
 }

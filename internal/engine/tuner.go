@@ -45,7 +45,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	for i := range t.links {
 		l, status := &b.links[i], b.core.Link(scheduler.LinkID(i))
 		t.links[i] = tuning.LinkView{
-			Up:   l.there && !l.lost && !l.use.resting,
+			Up:   l.there && !l.lost() && !l.use.resting,
 			Rate: status.Rate, Bandwidth: status.Bandwidth, RTT: status.RTT, Trip: l.conns.dataRTT, Streams: bits.OnesCount64(l.conns.busy),
 			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
