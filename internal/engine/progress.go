@@ -84,27 +84,19 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 	}
 }
 
-// received notes that a transfer of the scheduler's has received got bytes.
+// received notes that a transfer has received got bytes.
 func (o *owner) received(reqs context.Context, t *transfer, got int64) {
-	o.gain(t, got)
-	if t.file != nil {
-		t.file.b.continueExisting(reqs, t)
-	}
-}
-
-// gain notes that a transfer has received got bytes.
-func (o *owner) gain(t *transfer, got int64) {
-	now := o.e.now()
-	o.useful.total += got - t.reported
-	o.links[t.link].faults.gained += got - t.reported
-	o.links[t.link].uplink.bytes += got - t.reported
-	o.links[t.link].conns.delivered |= 1 << t.stream
-	o.links[t.link].traffic.lastByte = now
+	now, l, fresh := o.e.now(), &o.links[t.link], got-t.reported
+	o.useful.total += fresh
+	l.faults.gained += fresh
+	l.uplink.bytes += fresh
+	l.conns.delivered |= 1 << t.stream
+	l.traffic.lastByte, l.conns.lastByte[t.stream] = now, now
 	o.e.load.over[t.link].byte.Store(int64(now))
-	o.links[t.link].conns.lastByte[t.stream] = now
-	if t.file != nil {
-		t.file.receive(got - t.reported)
-	}
 	t.reported, t.progress = got, now
 	t.reportedAt = scheduler.Time(t.lastByte.Load())
+	if t.file != nil {
+		t.file.receive(fresh)
+		t.file.b.continueExisting(reqs, t)
+	}
 }

@@ -301,7 +301,7 @@ func (d *download) advanceSingleStream(reqs context.Context) {
 // updateSingleStream takes in what has come of the stream, and what the links' interfaces say.
 func (d *download) updateSingleStream(reqs context.Context) {
 	if t := d.single.by; t != nil && t.got.Load() != t.reported {
-		d.gain(t, t.got.Load())
+		d.received(reqs, t, t.got.Load())
 	}
 	if d.complete && d.known.Size() < 0 { // its end has told
 		d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
