@@ -37,9 +37,8 @@ type Link struct {
 
 	allowance allowance
 
-	changes    linkChanges
-	handshakes handshakes
-	reads      atomic.Int64 // system calls that took bytes from its connections
+	changes linkChanges
+	reads   atomic.Int64 // system calls that took bytes from its connections
 
 	mu     sync.Mutex
 	net    Network // nil of a spare link
@@ -56,18 +55,12 @@ type linkChanges struct {
 	arrivals atomic.Int64 // it has joined or was renewed; 0: a spare link
 }
 
-// handshakes are round trips that handshakes have measured, in ns, to be read without a lock.
-type handshakes struct {
-	least  atomic.Int64 // of the latest few; 0: there was none
-	latest atomic.Int64
-	count  atomic.Int64 // counted after latest is set
-}
-
 // rtts are a link's round trips since it last moved.
 type rtts struct {
 	least      time.Duration    // 0: none
 	handshakes [3]time.Duration // of the latest ones
 	n          int              // how many there were
+	made       int64            // how many handshakes there were in all
 }
 
 // Terms are on what terms a link of a run is used.
@@ -117,7 +110,6 @@ func (l *Link) Renew(n Network, moved bool) {
 	l.net = n
 	if moved {
 		l.rtts.least, l.rtts.n = 0, 0
-		l.handshakes.least.Store(0)
 	}
 	l.mu.Unlock()
 	if moved {
@@ -184,10 +176,19 @@ func (l *Link) RoundTrip(conn net.Conn, rtt time.Duration) {
 	defer l.mu.Unlock()
 	l.rtts.handshakes[l.rtts.n%len(l.rtts.handshakes)] = rtt
 	l.rtts.n++
-	l.handshakes.latest.Store(int64(rtt))
-	l.handshakes.count.Add(1)
-	// The least of them: one alone may have lost a packet.
-	l.handshakes.least.Store(int64(slices.Min(l.rtts.handshakes[:min(l.rtts.n, len(l.rtts.handshakes))])))
+	l.rtts.made++
+}
+
+// handshakes are the least round trip of the latest handshakes, since one alone may have lost a packet,
+// the latest one, and how many handshakes there were in all.
+func (l *Link) handshakes() (least, latest time.Duration, made int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &l.rtts
+	if r.n > 0 {
+		least, latest = slices.Min(r.handshakes[:min(r.n, len(r.handshakes))]), r.handshakes[(r.n-1)%len(r.handshakes)]
+	}
+	return least, latest, r.made
 }
 
 // ConnOpened implements fetch.Trace.

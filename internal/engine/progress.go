@@ -28,16 +28,16 @@ func (o *owner) reportDiscarded(c *fetch.Client, bytes int64) {
 // count tells the scheduler what a transfer has received since it was last told.
 func (o *owner) count(reqs context.Context, t *transfer) {
 	l, link := &o.links[t.link], o.e.links[t.link]
+	least, latest, made := link.handshakes()
 	in := scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(),
-		Handshake: scheduler.Time(link.handshakes.least.Load()), Trip: l.conns.dataRTT, Behind: t.behindGap,
+		Handshake: scheduler.Time(least), Trip: l.conns.dataRTT, Behind: t.behindGap,
 	}
 	if o.core.Link(t.link).RTT == 0 { // its handshake tells before any byte does
 		in.RTT = link.leastRTT(nil)
 	}
-	made := link.handshakes.count.Load()
 	if made != l.conns.handshakes {
-		in.Shook = scheduler.Time(link.handshakes.latest.Load())
+		in.Shook = scheduler.Time(latest)
 	}
 	inVain := t.client.InVain()
 	in.Stray = inVain - t.discarded
