@@ -155,7 +155,7 @@ func (d *download) bounds(t *transfer) bool {
 // mayBound says whether a file of a batch may be forbidden because others are asked for. When it stays
 // forbidden, it is taken to be so for good.
 func (d *download) mayBound(t *transfer) bool {
-	return d.e.ofBatch && d.e.cfg.Tries != 1 && d.links[t.link].faults.forbidden.times < mayBeBoundMost &&
+	return d.e.batch.known && d.e.cfg.Tries != 1 && d.links[t.link].faults.forbidden.times < mayBeBoundMost &&
 		(t.hadCompany || d.e.load.exceeds(t.url, t.link, d.inFlight(t.link)))
 }
 

@@ -151,16 +151,12 @@ var ErrInterrupted = errors.New("interrupted")
 
 // Engine downloads objects over links.
 type Engine struct {
-	cfg     Config
-	links   []*Link
-	routes  []*route // one per link
-	blocks  *blocks
-	pipes   pipes
-	ofBatch bool // its downloads are files of a batch
-	// What its batch knows of the links: how often each had arrived when it was given up
-	// (0: it was not), and which are not likely to answer.
-	gone     []int64
-	unlikely linkSet
+	cfg    Config
+	links  []*Link
+	routes []*route // one per link
+	blocks *blocks
+	pipes  pipes
+	batch  batchFacts // of the file that is downloaded, if it is one of a batch
 
 	trust     *trust   // of the run
 	load      *runLoad // of the run
@@ -174,7 +170,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := cfg.policy(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust(), load: newRunLoad(len(links))}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), batch: batchFacts{gone: make([]int64, len(links))}, blocks: newBlocks(cfg.BlockSize), trust: newTrust(), load: newRunLoad(len(links))}
 	if e.cfg.HTTP.Peers == nil {
 		e.cfg.HTTP.Peers = fetch.NewPeers()
 	}

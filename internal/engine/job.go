@@ -28,13 +28,6 @@ type Job struct {
 	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
 	If       Condition // when it is wanted at all
 	Listed   bool      // the page of a directory named it, as a file
-
-	// What a batch knows of a file that is downloaded by itself.
-	failures int     // answers that its server has failed
-	disagree linkSet // over which links several sizes were told
-	// reached is up to where bytes of it were received before, and reachedBy over which links any came.
-	reached   int64
-	reachedBy linkSet
 }
 
 // outputName is the name that the file is to have.

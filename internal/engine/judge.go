@@ -299,7 +299,7 @@ func (d *download) dropRefuted(reqs context.Context) {
 // answering over another link, because it serves few connections at a time. What they told of the object
 // is kept, and of each link one is withdrawn.
 func (d *download) withdrawBlocking() {
-	if !d.e.ofBatch {
+	if !d.e.batch.known {
 		return
 	}
 	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
@@ -417,7 +417,7 @@ func (d *download) refuted(m message) bool {
 		switch {
 		case l.lost():
 			return false
-		case other && d.job.disagree.has(l.id) && d.unexpectedPage(m): // before, its server has told the size of the file
+		case other && d.e.batch.disagree.has(l.id) && d.unexpectedPage(m): // before, its server has told the size of the file
 			return true
 		case l.claim.size <= 0:
 			return false

@@ -46,7 +46,7 @@ func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	l.err = err
 	o.closeOpened(id)
 	o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
-	if o.several() && !o.e.ofBatch { // other files of a batch may still come over it
+	if o.several() && !o.e.batch.known { // other files of a batch may still come over it
 		o.changed(id, event.LinkLost, err.Error())
 	}
 }

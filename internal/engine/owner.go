@@ -99,7 +99,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 		l := &o.links[i]
 		l.id = scheduler.LinkID(i)
 		l.seen.returns, l.seen.arrivals = e.links[i].changes.returns.Load(), e.links[i].changes.arrivals.Load()
-		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.unlikely.has(scheduler.LinkID(i))
+		l.there, l.responses.unlikely = l.seen.arrivals > e.batch.gone[i], e.batch.unlikely.has(scheduler.LinkID(i))
 		e.routes[i].closeIfMoved(&e.cfg.HTTP)
 	}
 	return o

@@ -161,7 +161,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 		if !d.adopt(reqs, t, resp, false) {
 			return false
 		}
-		d.e.notice(!d.e.ofBatch, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
+		d.e.notice(!d.e.batch.known, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
 	}
 	d.markUsed(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for

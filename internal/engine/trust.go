@@ -70,7 +70,7 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 // only that its server is too busy. (An unexpected page has waited for a busy one before it was taken.)
 func (d *download) voteTime() scheduler.Time {
 	if d.others(scheduler.NoLink, func(l *linkState) bool {
-		return (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(l.id)) && d.mayTellSize(l)
+		return (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.e.batch.disagree.has(l.id)) && d.mayTellSize(l)
 	}) != 0 {
 		return d.e.undecidedTime()
 	}
