@@ -170,7 +170,10 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := cfg.policy(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), batch: batchFacts{gone: make([]int64, len(links))}, blocks: newBlocks(cfg.BlockSize), trust: newTrust(), load: newRunLoad(len(links))}
+	e := &Engine{
+		cfg: cfg, links: links, routes: make([]*route, len(links)), blocks: newBlocks(cfg.BlockSize),
+		batch: batchFacts{gone: make([]int64, len(links))}, trust: newTrust(), load: newRunLoad(len(links)),
+	}
 	if e.cfg.HTTP.Peers == nil {
 		e.cfg.HTTP.Peers = fetch.NewPeers()
 	}

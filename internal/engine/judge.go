@@ -35,7 +35,7 @@ func (d *download) respond(reqs context.Context, m message) {
 	asks := !m.t.probe || m.t.question() && m.resp.Whole
 	if d.err == nil && !m.t.released && asks && !d.singleStream && d.doubtful(m) {
 		d.doubts.responses = append(d.doubts.responses, m)
-		d.doubt()
+		d.startDoubts()
 		return
 	}
 	d.reply(reqs, m)
@@ -70,7 +70,9 @@ func (d *download) confirmed(m message) bool {
 	}) != 0
 }
 
-func (d *download) doubt() {
+// startDoubts notes since when there are doubts: a doubtful response, or a 416 that contradicts the
+// journal.
+func (d *download) startDoubts() {
 	if d.doubts.since == 0 {
 		d.doubts.since = d.e.now()
 	}
@@ -250,7 +252,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 	d.dropRefuted(reqs)
 	d.dropDoubts(reqs) // those of links that are lost
-	if i := slices.IndexFunc(d.doubts.responses, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
+	if i := slices.IndexFunc(d.doubts.responses, func(m message) bool { return !d.doubtful(m) || d.agreesWithWithdrawn(m) }); i >= 0 {
 		d.believe(reqs, i)
 		return
 	}
@@ -313,9 +315,9 @@ func (d *download) withdrawBlocking() {
 	})
 }
 
-// seconded says whether a doubtful response with the whole object agrees with one over another link that
+// agreesWithWithdrawn says whether a doubtful response with the whole object agrees with one over another link that
 // was withdrawn, or would have to be withdrawn though its link is trusted at this server.
-func (d *download) seconded(m message) bool {
+func (d *download) agreesWithWithdrawn(m message) bool {
 	if len(d.earlier.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
 		return false
 	}
@@ -440,6 +442,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 		return false
 	}
 	return d.others(scheduler.NoLink, func(l *linkState) bool {
-		return l.there && !l.responses.answered && !l.lost() && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now))
+		likely := l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now)
+		return l.left() && !l.responses.answered && !l.use.banned && (grave || likely)
 	}) != 0
 }

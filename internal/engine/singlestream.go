@@ -139,7 +139,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 		unsized := d.known.Size() < 0
 		switch v {
 		case identity.Differs: // none of its bytes may be mixed with those that are there
-			if !d.mayForget(t.link) {
+			if !d.mayReplaceKnown(t.link) {
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
 			}
@@ -188,9 +188,9 @@ func (d *download) anotherAnswered(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool { return l.usable() && l.responses.answered }) != 0
 }
 
-// mayForget says whether an answer that contradicts what is known replaces it: it came over the link of
+// mayReplaceKnown says whether an answer that contradicts what is known replaces it: it came over the link of
 // the first response, no other link has agreed with that, and no other link is usable.
-func (d *download) mayForget(id scheduler.LinkID) bool {
+func (d *download) mayReplaceKnown(id scheduler.LinkID) bool {
 	return id == d.first.link && !d.vote.agree.several() && d.others(id, (*linkState).usable) == 0
 }
 
@@ -224,7 +224,7 @@ func (d *download) endSingleStream(reqs context.Context, t *transfer, finished b
 	}
 	if finished && d.keptEnd() > t.end.Load() {
 		finished = false // there were more bytes of it before
-		if d.mayForget(t.link) {
+		if d.mayReplaceKnown(t.link) {
 			d.forgetObject()
 		} else {
 			d.lose(reqs, t.link, contradiction("over this link the body ends at byte %d, and there were more", t.end.Load()))
