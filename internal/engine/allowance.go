@@ -16,35 +16,34 @@ import (
 var ErrCapped = errors.New("its allowance of bytes is spent")
 
 const (
-	// allowanceShare is what part of what is left one reader reserves at most: it may wait
-	// for its bytes, and others have theirs at hand.
+	// allowanceShare is the part of what is left that one reader reserves at most: it may wait for its
+	// bytes while others could read theirs.
 	allowanceShare = 8
-	// allowanceLeast is from how many bytes on that is not worth the calls.
+	// allowanceLeast is how many bytes one reader may reserve in any case: fewer are not worth the calls.
 	allowanceLeast = int64(4) << 10
 )
 
-// allowance is how many bytes of payload a link may receive, over all downloads
-// and over the run. The scheduler asks for no more than that, as far as it knows;
-// this is what holds when several downloads ask at once, or a response is longer
-// than it was to be. What the kernel has received by then, nobody can refuse.
+// allowance is how many bytes of payload a link may receive, over all downloads of the run. The scheduler
+// asks for no more than that, as far as it knows; the allowance holds even when several downloads ask at
+// once, or a response is too long. What the kernel has already received cannot be refused.
 //
-// A data plan gives it in portions (Link.Allow), and counts more than payload.
+// A data plan grants it in portions (Link.Allow), and counts more than payload.
 type allowance struct {
 	bounded bool         // set before the first arrival
 	got     atomic.Int64 // bytes received
 
 	mu    sync.Mutex
 	most  int64         // bytes that may be received by now, in all
-	later int64         // bytes that a plan may allow beyond that
-	extra int64         // bytes that a plan counts beside those received
-	taken int64         // bytes received, and those that readers are about to
-	back  chan struct{} // closed when some are given back, or more is allowed; nil: nobody waits for that
-	low   chan struct{} // told when half of what a plan allowed last is taken
-	half  int64         // of most
+	later int64         // bytes that a plan may grant beyond that
+	extra int64         // bytes that a plan counts beside those received, such as headers
+	taken int64         // bytes received or reserved
+	back  chan struct{} // closed when bytes are given back or granted; nil: no reader waits for that
+	low   chan struct{} // gets a value when half of the last portion of a plan is taken
+	half  int64         // the sum of taken and extra at which that is
 }
 
-// take reserves up to n bytes for t; 0: all have been received. While the last are
-// reserved by others, it waits for what those leave, or for what is allowed later.
+// take reserves up to n bytes for t; 0: none is left. While the last ones are reserved by others, it waits
+// until they are given back, or more is granted.
 func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, error) {
 	if !a.bounded {
 		return n, nil
@@ -64,7 +63,8 @@ func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, erro
 	}
 }
 
-// try is take, but says when to try again instead of waiting.
+// try is take without waiting: where back is not nil, nothing is reserved, and back is closed when it is
+// worth another try.
 func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +104,7 @@ func (a *allowance) total() (all, rest int64) {
 // affords says whether so many bytes are left; of an unknown length (-1) they may be.
 func (a *allowance) affords(n int64) bool { return n <= a.left() }
 
-// left is how many bytes may still be received, and nobody has reserved.
+// left is how many bytes may still be received and are not reserved.
 func (a *allowance) left() int64 {
 	if !a.bounded {
 		return math.MaxInt64
@@ -114,11 +114,10 @@ func (a *allowance) left() int64 {
 	return max(0, a.most+a.later-a.taken-a.extra)
 }
 
-// spend says that so many bytes were received that nobody had reserved.
+// spend counts bytes that were received without being reserved.
 func (a *allowance) spend(received int64) { a.receive(0, received) }
 
-// receive says that of the bytes reserved so many were received; the others are
-// given back.
+// receive counts the bytes received of those reserved, and gives the others back.
 func (a *allowance) receive(reserved, received int64) {
 	if !a.bounded {
 		return
@@ -131,7 +130,7 @@ func (a *allowance) receive(reserved, received int64) {
 	a.wake()
 }
 
-// wake lets those try again who wait; mu is held.
+// wake has the waiting readers try again; mu is held.
 func (a *allowance) wake() {
 	if a.back != nil {
 		close(a.back)
@@ -139,8 +138,8 @@ func (a *allowance) wake() {
 	}
 }
 
-// count says what has crossed the link in all, by the kernel's count: what is more than the
-// bytes received are headers, and what nobody has read yet.
+// count takes how many bytes have crossed the link in all, by the kernel's count, and returns how many are
+// used. Those beyond the bytes received are headers, and bytes that were not read yet.
 func (a *allowance) count(crossed int64) (used int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,8 +147,8 @@ func (a *allowance) count(crossed int64) (used int64) {
 	return a.got.Load() + a.extra
 }
 
-// allow says that most bytes may be received by now, with what a plan counts beside them, and
-// later more after that. more says that this is more than one had to reckon with.
+// allow grants most bytes in all by now, with what a plan counts beside them, and says that up to later
+// more may follow. more says that clearly more is left than before.
 func (a *allowance) allow(most, later int64) (more bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -162,9 +161,9 @@ func (a *allowance) allow(most, later int64) (more bool) {
 	return a.rest()-before > before/allowanceShare
 }
 
-// noteSpent looks up what links with an allowance have received. That has to come
-// before the progress of the transfers is counted, and tellSpent after it: bytes
-// that came in between would else be told of twice.
+// noteSpent looks up what links with an allowance have received. It has to precede the count of the
+// transfers' progress, and tellSpent has to follow it: bytes that come in between would otherwise be told
+// twice.
 func (o *owner) noteSpent() {
 	for id := range o.links {
 		if l := o.e.links[id]; o.links[id].there && l.allowance.bounded {
@@ -174,7 +173,7 @@ func (o *owner) noteSpent() {
 	}
 }
 
-// tellSpent tells the scheduler of it: other downloads spend the allowance too.
+// tellSpent tells the scheduler what noteSpent has found: other downloads spend the allowance, too.
 func (o *owner) tellSpent(reqs context.Context) {
 	for id := range o.links {
 		if l := &o.links[id]; l.quota.noted > l.quota.spent {
@@ -195,7 +194,7 @@ func (o *owner) capped(t *transfer) diagnosis {
 	return diagnosis{outcome: event.OutcomeCancelled, retry: true}
 }
 
-// rest notes that the scheduler sent a link to rest, or woke it, and why.
+// rest notes and publishes that the scheduler has sent a link to rest, or has woken it, and why.
 func (o *owner) rest(a scheduler.Action) {
 	l := &o.links[a.Link]
 	l.use.resting = a.Kind == scheduler.Rest

@@ -7,8 +7,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// lookForReturns takes in what the links' interfaces say: links that join, that
-// come back, that have moved, and those that are worth a try at once.
+// lookForReturns takes in what has changed about the links: some join, come back or have moved, and some
+// are worth a try at once.
 func (o *owner) lookForReturns(reqs context.Context) {
 	for id := range o.links {
 		l, shared := &o.links[id], o.e.links[id]
@@ -19,22 +19,22 @@ func (o *owner) lookForReturns(reqs context.Context) {
 		}
 		if n := shared.changes.returns.Load(); n != l.seen.returns {
 			l.seen.returns = n
-			if l.there && !l.lost {
+			if l.there && !l.lost() {
 				o.resumeLink(reqs, scheduler.LinkID(id))
 			}
 		}
 	}
 }
 
-// arrive makes a link that joins, or was renewed, one like those from the start:
-// it has everything before it, the checks of its responses included.
+// arrive takes in a link that joins or was renewed. It begins like those from the start: its responses are
+// checked anew.
 func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	l := &o.links[id]
 	moved := o.e.routes[id].closeIfMoved(&o.e.cfg.HTTP)
 	if moved {
 		o.withdrawAll(reqs, id)
 	}
-	lost := l.lost
+	lost := l.lost()
 	o.closeOpened(id)
 	if moved || lost || !l.there {
 		t := &l.traffic
@@ -53,7 +53,7 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	o.linkUp(reqs, id)
 }
 
-// withdrawAll withdraws a link's requests, whose connections are gone.
+// withdrawAll withdraws the requests of a link that has moved.
 func (o *owner) withdrawAll(reqs context.Context, id scheduler.LinkID) {
 	for _, t := range o.transfers {
 		if t.link == id {
@@ -61,7 +61,7 @@ func (o *owner) withdrawAll(reqs context.Context, id scheduler.LinkID) {
 			t.cancel(errMoved)
 		}
 	}
-	if !o.links[id].lost {
+	if !o.links[id].lost() {
 		o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
 	}
 	o.work.linkMoved(id)
@@ -86,14 +86,13 @@ func (o *owner) resumeLink(reqs context.Context, id scheduler.LinkID) {
 	o.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: id, Wait: o.serversWait(id)})
 }
 
-// serversWait is for how long yet a link's server has asked not to be asked.
+// serversWait is for how long a link's server still asks for a pause.
 func (o *owner) serversWait(id scheduler.LinkID) scheduler.Time {
 	return max(0, o.links[id].responses.notBefore-o.e.now())
 }
 
-// linkCount is how many links the download has, those that are lost included.
-// Links join in the order of their ids, but a look at all of them may have missed
-// one before the last.
+// linkCount is how many links the download has, lost ones included. Links join in the order of their ids,
+// but a look at all of them may have missed one before the last.
 func (o *owner) linkCount() (n int) {
 	for i := range o.links {
 		if o.links[i].there {

@@ -15,8 +15,8 @@ func (d *download) inherit(before *download) []scheduler.Range {
 	for i := range d.links {
 		b := &before.links[i]
 		// What was said of the object of which nothing is left says nothing of the next one.
-		if b.lost && b.seen.arrivals == d.links[i].seen.arrivals && (before.identified || !aboutRanges(b.err)) {
-			d.links[i].lost, d.links[i].err = true, b.err
+		if b.lost() && b.seen.arrivals == d.links[i].seen.arrivals && (before.identified || !aboutRanges(b.err)) {
+			d.links[i].err = b.err
 		}
 		d.links[i].url = before.links[i].url
 		d.links[i].traffic.received, d.links[i].traffic.wasted = before.links[i].traffic.received, before.links[i].traffic.wasted

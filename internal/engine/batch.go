@@ -145,7 +145,8 @@ func (b *batch) loop(ctx, reqs context.Context) {
 			more = b.supply.jobs
 		}
 		now := b.e.now()
-		timer.Reset(b.waker.set(now, b.nextLook(now), b.nextDue(now)))
+		look, due := b.nextLook(now)
+		timer.Reset(b.waker.set(now, look, due))
 		select {
 		case <-b.waker.bell:
 		case m := <-b.messages:
@@ -179,6 +180,42 @@ func (b *batch) proceed(reqs context.Context) bool {
 	return b.err == nil && !b.over()
 }
 
+// review has a file verified, committed or closed when no request of it is left.
+func (b *batch) review(reqs context.Context, f *file) {
+	if f.requests > 0 || f.saving || f.closing {
+		return
+	}
+	switch f.state {
+	case running:
+		if !f.complete() || !b.believes(reqs, f) {
+			return
+		}
+		b.removePieces(f)
+		b.fruitful()
+		f.state = finishing
+		b.finish(reqs, f)
+	case failed, solo:
+		b.close(reqs, f)
+	case finishing: // an earlier run has left all of it
+		b.finish(reqs, f)
+	case deferred:
+	}
+}
+
+// report tells what came of a file, and forgets it.
+func (b *batch) report(f *file, res Result, err error) {
+	b.publishStarted(f)
+	last := len(b.files) - 1
+	b.files[f.index] = b.files[last]
+	b.files[f.index].index = f.index
+	b.files[last] = nil
+	b.files = b.files[:last]
+	if err != nil && b.firstErr == nil && !errors.Is(err, ErrUnwanted) && !errors.Is(err, ErrDirectory) {
+		b.firstErr = err
+	}
+	b.spec.Ended.Ended(f.job, res, err)
+}
+
 // hearMore takes the messages that are there already: each costs less than a look around does.
 func (b *batch) hearMore(reqs context.Context) {
 	for range heardAtOnce {
@@ -191,14 +228,11 @@ func (b *batch) hearMore(reqs context.Context) {
 	}
 }
 
-// nextLook is until when nothing but a message can be of interest.
-func (b *batch) nextLook(now scheduler.Time) scheduler.Time {
-	return min(max(b.nextWake(now), b.last.look+b.lookEvery()), b.nextDeferred(now))
-}
-
-// nextDue is when there is something to decide, whether bytes come or not.
-func (b *batch) nextDue(now scheduler.Time) scheduler.Time {
-	return min(max(b.core.NextDue(), b.last.look+b.lookEvery()), b.nextDeferred(now))
+// nextLook is until when nothing but a message can be of interest, and when there is something to decide
+// whether bytes come or not.
+func (b *batch) nextLook(now scheduler.Time) (look, due scheduler.Time) {
+	least, deferred := b.last.look+b.lookEvery(), b.nextDeferred(now)
+	return min(max(b.nextWake(now), least), deferred), min(max(b.core.NextDue(), least), deferred)
 }
 
 // nextDeferred is when a file that is put off may be asked for again.

@@ -7,9 +7,9 @@ import (
 	"github.com/mlget/mlget/internal/store"
 )
 
-// moveFrom is from how many bytes at a time on moving is cheaper than copying:
-// what comes in less came over a slow link, in packets whose bytes have to be
-// copied into pages first, and each takes a place of the pipe.
+// moveFrom is from how many bytes at a time on moving is cheaper than copying. Smaller portions come over
+// slow links, in packets whose bytes have to be copied into pages first, and each takes a slot of the
+// pipe.
 const moveFrom = 128 << 10
 
 // mover is a sink that takes bytes from a socket without their passing through
@@ -18,8 +18,8 @@ type mover interface {
 	MoveAt(m *store.Mover, n, off int64) (int64, error)
 }
 
-// carrier brings the bytes of a response to their sink. Where connection, file
-// and system can, it moves them, which makes no copy, and else it copies blocks.
+// carrier brings the bytes of a response to their sink. Where connection, file and system can, it moves
+// them (splice), without a copy in memory; otherwise it copies blocks.
 type carrier struct {
 	e     *Engine
 	t     *transfer
@@ -31,7 +31,7 @@ type carrier struct {
 	file    mover
 	movable bool         // file takes bytes from a pipe
 	pipe    *store.Mover // nil: none was needed yet, or there is none
-	stuck   bool         // there are bytes in pipe that found no place
+	stuck   bool         // pipe holds bytes that could not be written
 	last    int64        // bytes that came at once before
 }
 
@@ -65,8 +65,8 @@ func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err erro
 	return n, err
 }
 
-// moves says whether moving can be done, and pays, where so many bytes are there. Only then
-// is there a pipe: it is two descriptors.
+// moves says whether moving is possible and pays, where so many bytes are there. A pipe, which is two
+// descriptors, is made only then.
 func (c *carrier) moves(want, there int64) bool {
 	if least := min(moveFrom, int64(c.e.blocks.largest())); !c.movable || min(want, there) < least || !c.resp.Movable() {
 		return false
@@ -89,8 +89,8 @@ func (c *carrier) move(want, off int64) (int64, error) {
 	return n, err
 }
 
-// copy needs a block: of a size for what is there, or where that is not known (0), for what
-// came before.
+// copy reads into a block, and writes that. The size of the block is chosen for what is there or, where
+// that is not known (0), for what came at once before.
 func (c *carrier) copy(ctx context.Context, want, there, off int64) (int64, error) {
 	kind := c.e.blocks.fit(c.kind, c.last)
 	if there > 0 {

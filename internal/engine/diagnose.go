@@ -54,7 +54,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagno
 		return d.endQuestion(reqs, t, err)
 	}
 	if t.released {
-		d.hearDenial(reqs, t, err)
+		d.hear416(reqs, t, err)
 		d.silence(reqs, t, err)
 	}
 	if end, ok := d.blameless(reqs, t, err); ok {
@@ -66,7 +66,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagno
 	case errors.Is(err, fetch.ErrStalled):
 		return d.linkFailed(t, err)
 	case d.singleStream && errors.Is(err, ErrChanged):
-		if !d.mayForget(t.link) {
+		if !d.mayReplaceKnown(t.link) {
 			return diagnosis{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
 		}
 		d.forgetObject()
@@ -112,10 +112,8 @@ func (d *download) blameFor(t *transfer, fe *fetch.Error, err error) diagnosis {
 	if forbidden && l.faults.forbidden.times > 0 { // it stays so
 		d.e.load.noteForbids(t.url, t.link)
 	}
-	switch {
-	case forbidden && (others > 0 || d.withdrewLately(t.link)): // it may bound how many there are
-		return d.linkFailed(t, err)
-	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
+	mayBound := forbidden && (others > 0 || d.withdrewLately(t.link)) // the number of requests
+	if !mayBound && permanent(fe, d.answeredBefore(t.link, fe.Class)) {
 		return diagnosis{outcome: outcome, lost: err}
 	}
 	return d.linkFailed(t, err)
@@ -157,7 +155,7 @@ func (d *download) bounds(t *transfer) bool {
 // mayBound says whether a file of a batch may be forbidden because others are asked for. When it stays
 // forbidden, it is taken to be so for good.
 func (d *download) mayBound(t *transfer) bool {
-	return d.e.ofBatch && d.e.cfg.Tries != 1 && d.links[t.link].faults.forbidden.times < mayBeBoundMost &&
+	return d.e.batch.known && d.e.cfg.Tries != 1 && d.links[t.link].faults.forbidden.times < mayBeBoundMost &&
 		(t.hadCompany || d.e.load.exceeds(t.url, t.link, d.inFlight(t.link)))
 }
 
@@ -212,8 +210,8 @@ func (d *download) loseFailing(reqs context.Context, err error) {
 	}
 }
 
-// hearDenial takes what a 416 tells of the object's size in answer to a request that was withdrawn.
-func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
+// hear416 takes what a 416 tells of the object's size in answer to a request that was withdrawn.
+func (d *download) hear416(reqs context.Context, t *transfer, err error) {
 	fe, ok := errors.AsType[*fetch.Error](err)
 	if d.err == nil && ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
 		d.links[t.link].responses.answered = true
@@ -244,7 +242,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		}
 		return status
 	case d.core.Size() >= 0: // as the journal says; the object is shorter now
-		d.doubt()
+		d.startDoubts()
 		return status
 	case size >= 0 && size < d.earlier.resumed:
 		status.lost = fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.earlier.resumed, size)

@@ -87,7 +87,7 @@ type checkpoint struct {
 func newDownload(e *Engine, job *Job, to sink, before *download, recheck bool) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to}
 	d.work = d
-	d.failures, d.first.disputed = job.failures, job.disagree != 0
+	d.failures, d.first.disputed = e.batch.failures, e.batch.disagree != 0
 	cfg := scheduler.Config{Size: -1, Window: to.stream().window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	switch id, done, ok := to.Resume(); {
 	case before != nil:
@@ -171,7 +171,7 @@ func (d *download) object() store.CommitOptions {
 func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
-	if d.e.ofBatch {
+	if d.e.batch.known {
 		d.sample() // observers count what it receives from now on as its own, not the batch's
 	}
 	d.tellOverlap(reqs)

@@ -1,64 +1,70 @@
-// Package engine carries out what the scheduler decides: it runs the requests
-// over the links, checks that all of them are about one object, stores the
-// bytes, and publishes what happens.
+// Package engine carries out what the scheduler decides: it makes the requests
+// over the links, checks that all responses are of one object, stores the bytes,
+// and publishes what happens.
 //
 // One goroutine, the caller of Download or DownloadAll, owns a scheduler and
-// everything that belongs to it. Each request in flight has a goroutine of its
-// own, which blocks in reads and writes and tells its progress by atomic
-// counters; it sends the owner two messages, when its response has been checked
-// and when it has ended, and none per block. The owner looks at the counters
-// when the scheduler wants to be woken. When Download returns, no goroutine and
-// no write of it is left, but the one that waits for the consumer of a stream,
-// if that takes nothing.
+// everything that belongs to it. Each request in flight is a transfer with a
+// goroutine of its own, which blocks in reads and writes and counts its progress
+// in atomics. It sends the owner two messages, when its response has come and when it
+// has ended, and none per block. The owner reads the counters when the scheduler wants
+// to be woken. When Download returns, no goroutine of it
+// is left, except one that waits for the consumer of a stream to take bytes.
 //
 // An Engine runs one download, or one batch, at a time and keeps its connections
 // between them; for several at once, make several over the same Links, whose methods
-// may be called from any goroutine. What a download changes of an Engine's
-// connections (see identity.go) is undone at its end.
+// may be called from any goroutine. A download that pins a link to an address
+// (identity.go) undoes that at its end.
 //
-// All answers are held against what is known of one object (package accept): at first
-// what the journal says, then what every answer has told that was taken. Where no
-// validator shows that an answer is of that object, its bytes have to (proof.go): they are
-// compared with those of other answers, and not claimed before. In clear, what one link
-// alone says of the object's size is believed when another one agrees (trust.go), or when none
-// has answered for parkTime. A link whose server ignores ranges, or speaks of another
-// object than the journal, has to wait for the other links' answers, for parkTime at most.
+// All responses are compared with what is known of one object: at first what the journal
+// says, then what every response has told that was taken. Where no validator shows that a
+// response is of that object, its bytes have to (proof.go): they are compared with those of
+// other responses, and not claimed before. In clear, the size that one link alone has told is
+// believed only when another one agrees (trust.go), or none has answered for parkTime. A link
+// whose server ignores ranges, or speaks of another object than the journal, waits for the
+// other links' responses, for parkTime at most (judge.go).
 //
-// Failures are counted per link: Config.Tries of them in a row without getting anywhere,
-// and the link is lost. No link left is the end; a lost one that is renewed before takes part
-// again, and a link that joins is as good as those from the start. While every link waits,
-// after failures or because a server asks for it, nothing is owed to anybody and no timeout
-// runs: the context's end is what bounds that.
+// Failures are counted per link: after Config.Tries of them in a row without getting
+// anywhere, the link is given up. The download ends when no link is left. A link that is
+// renewed before takes part again, and a link that joins is as good as those from the start.
+// While every link waits, after failures or because a server asks for it, no timeout runs:
+// only the context ends that.
+//
+// A range goes this way: owner.step gets Start from the scheduler and launches a transfer
+// (step.go); Engine.run makes the request, asks the owner whether its response may be read,
+// and carries the bytes to their sink (transfer.go, carry.go); owner.count tells the scheduler
+// of them (progress.go); owner.ended takes its end (ended.go). When a link goes silent, the
+// scheduler bans it and withdraws its requests (Ban and Cancel in step.go), which counts as a
+// failure of the link (owner.silence).
 //
 //	engine.go    Engine and its configuration      transfer.go  one request
-//	link.go      a link of a run                   carry.go     its bytes to their place
+//	link.go      a link of a run                   carry.go     its bytes to their sink
 //	route.go     an Engine's connections over it   allowance.go how much a link may carry
-//	segments.go  what the kernel counts on a link
-//	gather.go    how many are worth a wake-up      uplink.go    where acknowledgements fill an uplink
-//	blocks.go    memory for them                   freelist.go  what is kept for the next one
-//	waker.go     when bytes wake the owner         sink.go, stream.go  where they go
+//	segments.go  the kernel's counts of a link     blocks.go    memory for bytes
+//	gather.go    how many bytes wake a reader      freelist.go  free blocks and pipes
+//	uplink.go    uplinks full of acknowledgements  waker.go     when bytes wake the owner
+//	sink.go, stream.go  where bytes go
 //
 // What any owner does, of one object or of many:
 //
-//	owner.go     its state; what the bytes are of  linkstate.go what it knows of a link
-//	step.go      the scheduler's actions           ended.go     a request's end, and failures in a row
-//	progress.go  what the scheduler is told of bytes that come
-//	opening.go   connections made before there are requests     lost.go  links given up
-//	arrive.go    links that come, come back or move             report.go  what observers are told
-//	load.go      what all downloads of a run ask of one server  trust.go   is a size believed?
+//	owner.go     its state                         linkstate.go what it knows of a link
+//	step.go      the scheduler's actions           progress.go  what the scheduler is told of bytes
+//	ended.go     a request's end, failures in a row  lost.go    links given up
+//	arrive.go    links that come, come back or move  opening.go connections made early
+//	report.go    what observers are told           trust.go     is a size believed?
+//	load.go      what all downloads of a run ask of one server
 //	fruitless.go requests that brought next to nothing          condition.go  is an object wanted?
 //
 // One object (Download):
 //
 //	job.go       a job from beginning to end       judge.go     may its response be taken?
-//	download.go  the owner's state                 identity.go  the first answer; others' objects
+//	download.go  the owner's state                 identity.go  the first response; other objects
 //	loop.go      what wakes the owner              proof.go     bytes that answers have in common
-//	diagnose.go  what a request's failure means    question.go  what other links say of the size
+//	diagnose.go  what a request's failure means    question.go  asking other links for the size
 //	attempt.go   what one leaves to the next       singlestream.go  one request, without ranges
 //	checksum.go  of the whole object               lastbyte.go  is what is there complete?
 //
 // Many (DownloadAll). They lie one behind the other in the scheduler's address space,
-// in pieces; what is odd about one sends it to a Download of its own:
+// in pieces; a file that is odd in any way is downloaded by itself (solo), as Download does:
 //
 //	batch.go     the owner's state and its loop    feed.go      laying files out, some ahead
 //	file.go      one file, and where it goes       addressspace.go  addresses and files
@@ -66,7 +72,7 @@
 //	site.go      servers, and what they have done  denied.go, unresolved.go  files that are not served
 //	deferred.go  files put off                     finalize.go  verifying, committing, closing
 //	solo.go      files downloaded by themselves    checkpoint.go  journals of large files
-//	witness.go   other links' word of a file       tuner.go     how connections are shared out
+//	witness.go   asking another link for a size    tuner.go     how connections are shared out
 package engine
 
 import (
@@ -103,8 +109,8 @@ type Config struct {
 
 	BlockSize int // bytes of one read and one write; 0: what suits a connection, at most DefaultBlockSize
 	Tries     int // failures in a row, per link, without 16 KiB of progress between them; 0: no end
-	// ErrorTries is how many answers end a file, before its first byte, that say that its
-	// server has failed (fetch.Error.Failing), over all links; 0: as many as Tries allows.
+	// ErrorTries is after how many answers before its first byte, over all links, that the server
+	// has failed (fetch.Error.Failing) a file is given up; 0: after as many as Tries allows.
 	ErrorTries   int
 	RetryFor     scheduler.Time // from then on a failure is not tried again; 0: there is no such time
 	StallTimeout time.Duration  // a request that is owed bytes and gets none for so long is tried again; 0: never
@@ -113,7 +119,7 @@ type Config struct {
 	Record       bool           // publish every step of the scheduler
 }
 
-// Policies gives each scheduler of a run a policy of its own. Several goroutines ask.
+// Policies gives each scheduler of a run a policy of its own. It is used by several goroutines.
 type Policies interface{ Policy() scheduler.Policy }
 
 // policy is the policy of one more scheduler.
@@ -145,21 +151,17 @@ var ErrInterrupted = errors.New("interrupted")
 
 // Engine downloads objects over links.
 type Engine struct {
-	cfg     Config
-	links   []*Link
-	routes  []*route // one per link
-	blocks  *blocks
-	pipes   pipes
-	ofBatch bool // its downloads are of a batch: what is odd about one is no news
-	// What its batch knows of the links: how often each had come when it was given up
-	// (0: it was not), and which of them are not likely to answer.
-	gone     []int64
-	unlikely linkSet
+	cfg    Config
+	links  []*Link
+	routes []*route // one per link
+	blocks *blocks
+	pipes  pipes
+	batch  batchFacts // of the file that is downloaded, if it is one of a batch
 
 	trust     *trust   // of the run
 	load      *runLoad // of the run
-	encodings []string // of objects, of which the user has been told
-	waits     int      // long ones that the user has been told of since something came
+	encodings []string // that the user has been told of
+	waits     int      // long waits that the user has been told of since bytes came
 }
 
 // New makes an Engine over links. Close it. It fails when there is no such
@@ -168,7 +170,10 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := cfg.policy(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust(), load: newRunLoad(len(links))}
+	e := &Engine{
+		cfg: cfg, links: links, routes: make([]*route, len(links)), blocks: newBlocks(cfg.BlockSize),
+		batch: batchFacts{gone: make([]int64, len(links))}, trust: newTrust(), load: newRunLoad(len(links)),
+	}
 	if e.cfg.HTTP.Peers == nil {
 		e.cfg.HTTP.Peers = fetch.NewPeers()
 	}

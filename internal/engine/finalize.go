@@ -28,8 +28,8 @@ type finalizer struct {
 	recording  bool           // a checkpoint is being made
 	nextRecord scheduler.Time // when the next one is due
 	ready      []*file        // to be committed
-	nextCommit scheduler.Time // when they are, if nothing asks for it before
-	scarce     bool           // descriptors are: a file could not be opened for want of one
+	nextCommit scheduler.Time // when they are, unless there is a reason to do so before
+	scarce     bool           // there was no descriptor to open a file
 	closing    int            // goroutines that verify, close and suspend files
 	closable   []*file        // to be verified, closed or suspended
 }

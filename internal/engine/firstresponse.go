@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
@@ -154,40 +153,4 @@ func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Res
 	b.e.tellEncoding(f.job, resp)
 	b.e.publishKnown(f.job.ID, resp, 0, ranges)
 	b.sized(reqs, f, resp.Object.Size)
-}
-
-// review has a file verified, committed or closed when no request of it is left.
-func (b *batch) review(reqs context.Context, f *file) {
-	if f.requests > 0 || f.saving || f.closing {
-		return
-	}
-	switch f.state {
-	case running:
-		if !f.complete() || !b.believes(reqs, f) {
-			return
-		}
-		b.removePieces(f)
-		b.fruitful()
-		f.state = finishing
-		b.finish(reqs, f)
-	case failed, solo:
-		b.close(reqs, f)
-	case finishing: // an earlier run has left all of it
-		b.finish(reqs, f)
-	case deferred:
-	}
-}
-
-// report tells what came of a file, and forgets it.
-func (b *batch) report(f *file, res Result, err error) {
-	b.publishStarted(f)
-	last := len(b.files) - 1
-	b.files[f.index] = b.files[last]
-	b.files[f.index].index = f.index
-	b.files[last] = nil
-	b.files = b.files[:last]
-	if err != nil && b.firstErr == nil && !errors.Is(err, ErrUnwanted) && !errors.Is(err, ErrDirectory) {
-		b.firstErr = err
-	}
-	b.spec.Ended.Ended(f.job, res, err)
 }

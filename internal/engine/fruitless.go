@@ -6,19 +6,18 @@ import (
 	"github.com/mlget/mlget/internal/fetch"
 )
 
-// fruitlessMost is how many answers over a link may bring next to nothing, for each of Config.Tries,
-// while nothing else comes either. Chosen by hand: it is far more than links withdraw from each other
-// near the end of a file.
+// fruitlessMost, times Config.Tries, is how many answers in a row over a link may bring next to nothing.
+// Chosen by hand: it is far more than links withdraw from each other near the end of a file.
 const fruitlessMost = 16
 
-// forgiven is how many of them are made good by worthwhile bytes: answers of less than 1 KiB each
-// are not worth their requests, even if a file comes of thousands of them some time.
+// forgiven is how many of them are set off by worthwhile bytes: answers of less than 1 KiB each are not
+// worth their requests, even if thousands of them would make a file.
 const forgiven = worthwhile >> 10
 
-// fruitless counts a request that brought some bytes and did not reach its end, and says why its link is given up: it is,
-// when there were too many with too few bytes in between, over whatever link. A server that
-// sends some bytes and then nothing more is no failure of its link, if the scheduler makes each
-// request anew as soon as it is late: without this there would be no end to that.
+// fruitless counts a request that has brought some bytes and has not reached its end, and says why its
+// link is given up, if there were too many with too few bytes, over all links, in between. The scheduler
+// withdraws a request that is late and makes it anew, which counts as no failure: without this bound a
+// server that sends a few bytes and then nothing would be asked for ever.
 func (o *owner) fruitless(t *transfer, err error) error {
 	if err == nil || t.got.Load() == 0 || t.probe || t.single || o.singleStream || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
 		return nil
@@ -36,7 +35,7 @@ func (o *owner) fruitless(t *transfer, err error) error {
 	return &fetch.Error{Class: fetch.Network, Err: fmt.Errorf("%d answers in a row had almost no data", l.faults.fruitless)}
 }
 
-// fruitful begins to count anew.
+// fruitful begins the count anew.
 func (o *owner) fruitful() {
 	o.useful.counted = o.useful.total
 	for i := range o.links {

@@ -21,7 +21,7 @@ func TestTheLatestHandshakesCount(t *testing.T) {
 		{20, 10, 20},
 	} {
 		l.RoundTrip(nil, s.took*time.Millisecond)
-		if got := time.Duration(l.handshakes.least.Load()); got != s.late*time.Millisecond {
+		if got, _, _ := l.handshakes(); got != s.late*time.Millisecond {
 			t.Errorf("handshake %d: %v", i, got)
 		}
 		if got := l.sawRTT(0); got != s.least*time.Millisecond {
@@ -29,7 +29,7 @@ func TestTheLatestHandshakesCount(t *testing.T) {
 		}
 	}
 	l.Renew(nil, true)
-	if l.handshakes.least.Load() != 0 || l.sawRTT(0) != 0 {
+	if got, _, _ := l.handshakes(); got != 0 || l.sawRTT(0) != 0 {
 		t.Error("the round trips of the network before are kept")
 	}
 }
@@ -52,7 +52,7 @@ func TestTheKernelTimesHandshakes(t *testing.T) {
 	}
 	l := &Link{started: time.Now()}
 	l.RoundTrip(conn, 20*time.Second)
-	if got := l.sawRTT(0); got != info.RTT || time.Duration(l.handshakes.least.Load()) != got {
+	if got, _, _ := l.handshakes(); got != info.RTT || l.sawRTT(0) != got {
 		t.Errorf("%v, where the kernel says %v", got, info.RTT)
 	}
 	l.RoundTrip(conn, time.Nanosecond) // a kernel with coarse clocks may say more than it took

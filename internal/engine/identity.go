@@ -67,7 +67,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	if !d.hearEarlier(reqs, t) {
 		return false
 	}
-	if c.Size >= 0 && c.Size < d.job.reached && !d.vote.believed && d.reachedElsewhere(t.link) {
+	if c.Size >= 0 && c.Size < d.e.batch.reached && !d.vote.believed && d.reachedElsewhere(t.link) {
 		d.outvote() // what ends has no bytes behind its end
 		return false
 	}
@@ -105,7 +105,7 @@ func (d *download) hearEarlier(reqs context.Context, t *transfer) bool {
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; max(l.claim.size, l.claim.withdrawn.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
+		if l := &d.links[id]; max(l.claim.size, l.claim.withdrawn.Size()) > 0 && (!l.lost() || aboutRanges(l.err)) {
 			d.hearSize(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.claim.size, l.claim.withdrawn.Size())}}, 0)
 		}
 	}
@@ -115,7 +115,7 @@ func (d *download) hearEarlier(reqs context.Context, t *transfer) bool {
 // reachedElsewhere says whether a link other than id has brought some of the bytes that the batch had
 // received of the file.
 func (d *download) reachedElsewhere(id scheduler.LinkID) bool {
-	return d.others(id, (*linkState).left)&d.job.reachedBy != 0
+	return d.others(id, (*linkState).left)&d.e.batch.reachedBy != 0
 }
 
 // allResumed says whether every byte of an object of a size is there already, and none is asked for
@@ -194,7 +194,7 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 // stream.
 func (d *download) mayUseAnother(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool {
-		return l.there && !l.quota.exhausted && (!l.lost || aboutRanges(l.err))
+		return l.there && !l.quota.exhausted && (!l.lost() || aboutRanges(l.err))
 	}) != 0
 }
 

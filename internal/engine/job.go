@@ -28,13 +28,6 @@ type Job struct {
 	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
 	If       Condition // when it is wanted at all
 	Listed   bool      // the page of a directory named it, as a file
-
-	// What a batch knows of a file that is downloaded by itself.
-	failures int     // answers that its server has failed
-	disagree linkSet // over which links several sizes were told
-	// reached is up to where bytes of it were received before, and reachedBy over which links any came.
-	reached   int64
-	reachedBy linkSet
 }
 
 // outputName is the name that the file is to have.
@@ -46,8 +39,8 @@ func (j *Job) outputName() string {
 // The page that answers is none of the files.
 var ErrDirectory = errors.New("it is a directory, though the page that names it does not say so")
 
-// MayBeDirectory says whether what the page of a directory names as a file may be a directory:
-// its size is not told, and its name has no ending, or one of digits, as versions have.
+// MayBeDirectory says whether what the page of a directory names as a file may be a directory: the page
+// does not tell its size, and its name has no extension, or one of digits, as versions have.
 func (j *Job) MayBeDirectory() bool {
 	return j.Listed && j.Size <= 0 && strings.Trim(j.ending(), ".0123456789") == ""
 }
@@ -55,9 +48,9 @@ func (j *Job) MayBeDirectory() bool {
 // ending is the extension of the name in the URL, with its dot; empty: it has none.
 func (j *Job) ending() string { return path.Ext(j.URL.Path) }
 
-// directory is why a response is not read, of what was listed as a file: the server
-// sent the request on to the same name with a slash, as it does for directories, or a name
-// without an ending is that of a web page, as a directory's index is. nil: it is no directory.
+// directory is ErrDirectory if the response to a request for what was listed as a file is that of a
+// directory: the server has redirected it to the same name with a slash, or a name without an extension
+// is a web page, as a directory's index is.
 func (j *Job) directory(resp *fetch.Response) error {
 	switch {
 	case !j.Listed || resp.EffectiveURL == nil:
@@ -67,8 +60,7 @@ func (j *Job) directory(resp *fetch.Response) error {
 	return nil
 }
 
-// openSink finds out where the bytes go, before the network is touched. Where
-// they go in order, tee sees them too.
+// openSink opens the sink of a job. A stream's bytes are written to tee, too.
 func (e *Engine) openSink(ctx context.Context, job *Job, tee io.Writer) (to sink, name string, err error) {
 	if job.Part != nil {
 		return newPartSink(teeTo(job.Stdout, tee), job.Part), "-", nil
@@ -214,7 +206,7 @@ func (e *Engine) giveBack(to sink) {
 	}
 }
 
-// unpin takes back what the download did to the connections.
+// unpin undoes what the download has pinned.
 func (e *Engine) unpin() {
 	for _, r := range e.routes {
 		if r.pinned {

@@ -35,7 +35,7 @@ func (d *download) respond(reqs context.Context, m message) {
 	asks := !m.t.probe || m.t.question() && m.resp.Whole
 	if d.err == nil && !m.t.released && asks && !d.singleStream && d.doubtful(m) {
 		d.doubts.responses = append(d.doubts.responses, m)
-		d.doubt()
+		d.startDoubts()
 		return
 	}
 	d.reply(reqs, m)
@@ -66,11 +66,13 @@ func (d *download) doubtful(m message) bool {
 // confirmed says whether another link's server has told the same size as a response.
 func (d *download) confirmed(m message) bool {
 	return d.others(m.t.link, func(l *linkState) bool {
-		return !l.lost && l.claim.size > 0 && l.claim.size == m.resp.Object.Size
+		return !l.lost() && l.claim.size > 0 && l.claim.size == m.resp.Object.Size
 	}) != 0
 }
 
-func (d *download) doubt() {
+// startDoubts notes since when there are doubts: a doubtful response, or a 416 that contradicts the
+// journal.
+func (d *download) startDoubts() {
 	if d.doubts.since == 0 {
 		d.doubts.since = d.e.now()
 	}
@@ -177,7 +179,7 @@ func (d *download) madePerRequest(t *transfer) bool {
 // the end.
 func (d *download) sized(reqs context.Context, size int64) {
 	for id := range d.links {
-		if l := &d.links[id]; l.claim.awaited && !l.lost {
+		if l := &d.links[id]; l.claim.awaited && !l.lost() {
 			l.claim.awaited = false
 			d.resumeLink(reqs, scheduler.LinkID(id))
 		}
@@ -250,7 +252,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 	d.dropRefuted(reqs)
 	d.dropDoubts(reqs) // those of links that are lost
-	if i := slices.IndexFunc(d.doubts.responses, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
+	if i := slices.IndexFunc(d.doubts.responses, func(m message) bool { return !d.doubtful(m) || d.agreesWithWithdrawn(m) }); i >= 0 {
 		d.believe(reqs, i)
 		return
 	}
@@ -299,7 +301,7 @@ func (d *download) dropRefuted(reqs context.Context) {
 // answering over another link, because it serves few connections at a time. What they told of the object
 // is kept, and of each link one is withdrawn.
 func (d *download) withdrawBlocking() {
-	if !d.e.ofBatch {
+	if !d.e.batch.known {
 		return
 	}
 	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
@@ -313,15 +315,15 @@ func (d *download) withdrawBlocking() {
 	})
 }
 
-// seconded says whether a doubtful response with the whole object agrees with one over another link that
+// agreesWithWithdrawn says whether a doubtful response with the whole object agrees with one over another link that
 // was withdrawn, or would have to be withdrawn though its link is trusted at this server.
-func (d *download) seconded(m message) bool {
+func (d *download) agreesWithWithdrawn(m message) bool {
 	if len(d.earlier.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
 		return false
 	}
 	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link) || d.others(m.t.link, func(l *linkState) bool {
 		v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object))
-		return !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs
+		return !l.lost() && !l.claim.withdrawn.Nothing() && v != identity.Differs
 	}) != 0
 }
 
@@ -415,9 +417,9 @@ func (d *download) refuted(m message) bool {
 	return d.others(scheduler.NoLink, func(l *linkState) bool {
 		other := l.id != m.t.link
 		switch {
-		case l.lost:
+		case l.lost():
 			return false
-		case other && d.job.disagree.has(l.id) && d.unexpectedPage(m): // before, its server has told the size of the file
+		case other && d.e.batch.disagree.has(l.id) && d.unexpectedPage(m): // before, its server has told the size of the file
 			return true
 		case l.claim.size <= 0:
 			return false
@@ -440,6 +442,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 		return false
 	}
 	return d.others(scheduler.NoLink, func(l *linkState) bool {
-		return l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now))
+		likely := l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now)
+		return l.left() && !l.responses.answered && !l.use.banned && (grave || likely)
 	}) != 0
 }

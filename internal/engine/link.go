@@ -37,9 +37,8 @@ type Link struct {
 
 	allowance allowance
 
-	changes    linkChanges
-	handshakes handshakes
-	reads      atomic.Int64 // system calls that took bytes from its connections
+	changes linkChanges
+	reads   atomic.Int64 // system calls that took bytes from its connections
 
 	mu     sync.Mutex
 	net    Network // nil of a spare link
@@ -51,23 +50,17 @@ type Link struct {
 
 // linkChanges are how often what belongs to a link has changed.
 type linkChanges struct {
-	returns  atomic.Int64 // its interface said that something is new
-	moves    atomic.Int64 // its connections lost their ground; counted before arrivals
-	arrivals atomic.Int64 // it came: 0 of a spare link
+	returns  atomic.Int64 // its interface reported a change
+	moves    atomic.Int64 // it has another address or device; counted before arrivals
+	arrivals atomic.Int64 // it has joined or was renewed; 0: a spare link
 }
 
-// handshakes are round trips as handshakes measured them, in ns, for those who hold no lock.
-type handshakes struct {
-	least  atomic.Int64 // of the latest few; 0: there was none
-	latest atomic.Int64
-	count  atomic.Int64 // counted after latest is set
-}
-
-// rtts are the round trips of a link since it last moved.
+// rtts are a link's round trips since it last moved.
 type rtts struct {
 	least      time.Duration    // 0: none
-	handshakes [3]time.Duration // what the latest of them measured
+	handshakes [3]time.Duration // of the latest ones
 	n          int              // how many there were
+	made       int64            // how many handshakes there were in all
 }
 
 // Terms are on what terms a link of a run is used.
@@ -79,8 +72,8 @@ type Terms struct {
 	scheduler.Terms
 }
 
-// NewLinks makes the links of a run, each with its terms, and behind them spares that are not
-// there yet, for those that Join during the run, in their order.
+// NewLinks makes the links of a run, each with its terms, and behind them spare ones for links that Join
+// during the run, in that order.
 func NewLinks(bus *event.Bus, started time.Time, nets []Network, terms []Terms, spares, block int) []*Link {
 	links := make([]*Link, len(nets)+spares)
 	for i := range links {
@@ -109,15 +102,14 @@ func (l *Link) Join(n Network, terms Terms) {
 	l.Renew(n, false)
 }
 
-// Renew says that the link, which may have been given up, can be used again or
-// has changed: connections are made by n from now on. moved says that those made
-// before lead nowhere any more, as the link has another address or device.
+// Renew says that the link, which may have been given up, can be used again or has changed: connections
+// are made by n from now on. moved says that it has another address or device, so that those made before
+// are of no use.
 func (l *Link) Renew(n Network, moved bool) {
 	l.mu.Lock()
 	l.net = n
 	if moved {
 		l.rtts.least, l.rtts.n = 0, 0
-		l.handshakes.least.Store(0)
 	}
 	l.mu.Unlock()
 	if moved {
@@ -135,7 +127,7 @@ func (l *Link) network() Network {
 // Name is the name of a link that has joined.
 func (l *Link) Name() string { return l.network().Name() }
 
-// DialContext dials over the link, as it is by now. It implements fetch.Dialer.
+// DialContext dials over the link as it is at present. It implements fetch.Dialer.
 func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := l.network().DialContext(ctx, network, addr)
 	if err != nil {
@@ -147,12 +139,11 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 // Proxy implements fetch.Proxied.
 func (l *Link) Proxy() *url.URL { return l.terms.Proxy }
 
-// Backup says whether the link is for when no other works.
+// Backup says whether the link is used only when no other works.
 func (l *Link) Backup() bool { return l.terms.Backup }
 
-// NewLimiter allows bytesPerSecond, in portions of up to block bytes; nil for 0.
-// A portion is what 50 ms allow, so that a link with a low limit is never silent
-// for so long that it is taken for dead.
+// NewLimiter allows bytesPerSecond, in portions of up to block bytes; nil for 0. A portion is what 50 ms
+// allow, so that a link with a low limit is not silent for so long that it is taken for dead.
 func NewLimiter(bytesPerSecond int64, block int) *rate.Limiter {
 	if bytesPerSecond <= 0 {
 		return nil
@@ -164,12 +155,11 @@ func NewLimiter(bytesPerSecond int64, block int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(portion))
 }
 
-// Returned says that the link's interface has just reported something new, an
-// address or a route, say: if the link was given up for a while, it is worth a
-// try at once.
+// Returned says that the link's interface has reported a change, such as an address or a route: if the
+// link waits after failures, it is worth a try at once.
 func (l *Link) Returned() { l.changes.returns.Add(1) }
 
-// Totals is what the link's connections amount to so far.
+// Totals sums up the link's connections so far.
 func (l *Link) Totals() event.LinkTotals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,10 +176,19 @@ func (l *Link) RoundTrip(conn net.Conn, rtt time.Duration) {
 	defer l.mu.Unlock()
 	l.rtts.handshakes[l.rtts.n%len(l.rtts.handshakes)] = rtt
 	l.rtts.n++
-	l.handshakes.latest.Store(int64(rtt))
-	l.handshakes.count.Add(1)
-	// The least of them: one alone may have lost a packet.
-	l.handshakes.least.Store(int64(slices.Min(l.rtts.handshakes[:min(l.rtts.n, len(l.rtts.handshakes))])))
+	l.rtts.made++
+}
+
+// handshakes are the least round trip of the latest handshakes, since one alone may have lost a packet,
+// the latest one, and how many handshakes there were in all.
+func (l *Link) handshakes() (least, latest time.Duration, made int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &l.rtts
+	if r.n > 0 {
+		least, latest = slices.Min(r.handshakes[:min(r.n, len(r.handshakes))]), r.handshakes[(r.n-1)%len(r.handshakes)]
+	}
+	return least, latest, r.made
 }
 
 // ConnOpened implements fetch.Trace.
@@ -203,7 +202,7 @@ func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
 	})
 }
 
-// InVain implements fetch.Trace: such bytes are paid for as well.
+// InVain implements fetch.Trace: such bytes count against the allowance as well.
 func (l *Link) InVain(bytes int64) { l.allowance.spend(bytes) }
 
 // Traffic is how many bytes have crossed the link, as far as the kernel counts them: with

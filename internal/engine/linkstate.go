@@ -13,8 +13,7 @@ import (
 type linkState struct {
 	id    scheduler.LinkID
 	there bool     // it has joined the run, and was not given up before this download
-	lost  bool     // it is not used any more, because of err
-	err   error    // nil: it is not lost
+	err   error    // why it is lost: it is not used any more; nil: it is not lost
 	url   *url.URL // what to ask for instead of the job's URL; nil: that. Of a download only
 
 	use       linkUse
@@ -113,20 +112,23 @@ func (l *linkState) claims(size int64) {
 
 // mayAnswer says whether the first response over a link is still to be expected.
 func (l *linkState) mayAnswer() bool {
-	return l.mayStillTell() && !l.lost && !l.use.banned && !l.responses.answered
+	return l.mayStillTell() && !l.lost() && !l.use.banned && !l.responses.answered
 }
 
 // mayStillTell says whether a link that has been asked may still tell something of the object, even if
 // its server serves no ranges. A banned link may: it is slow, or may have been silent for a short time.
 func (l *linkState) mayStillTell() bool {
-	return l.there && l.responses.asked && (!l.lost || aboutRanges(l.err)) && !l.use.resting && !l.quota.exhausted && !l.responses.unlikely
+	return l.there && l.responses.asked && (!l.lost() || aboutRanges(l.err)) && !l.use.resting && !l.quota.exhausted && !l.responses.unlikely
 }
 
 // postponed says whether a link's server has asked for a pause that is longer than other links wait.
 func (l *linkState) postponed(now scheduler.Time) bool { return l.responses.notBefore >= now+parkTime }
 
+// lost says whether a link was given up.
+func (l *linkState) lost() bool { return l.err != nil }
+
 // left says whether a link has not been lost.
-func (l *linkState) left() bool { return l.there && !l.lost }
+func (l *linkState) left() bool { return l.there && !l.lost() }
 
 // usable says whether requests may be made over a link.
 func (l *linkState) usable() bool { return l.left() && !l.quota.exhausted }

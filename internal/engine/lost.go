@@ -11,11 +11,11 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// permanent says whether an error will come again whatever one does. A refused
-// connection and an unknown host are: unless somebody was there before.
-func permanent(fe *fetch.Error, met bool) bool {
+// permanent says whether an error will come again however often one tries. A refused connection and an
+// unknown host will, unless there was an answer before.
+func permanent(fe *fetch.Error, answered bool) bool {
 	if fe.Class == fetch.Refused || fe.Class == fetch.DNS {
-		return !met
+		return !answered
 	}
 	return !fe.Temporary()
 }
@@ -40,19 +40,19 @@ func outcomeOf(err error) event.Outcome {
 // lose takes a link out of the download, until it is renewed.
 func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	l := &o.links[id]
-	if l.lost {
+	if l.lost() {
 		return
 	}
-	l.lost, l.err = true, err
+	l.err = err
 	o.closeOpened(id)
 	o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
-	if o.several() && !o.e.ofBatch { // of one file of a batch others may still come over it
+	if o.several() && !o.e.batch.known { // other files of a batch may still come over it
 		o.changed(id, event.LinkLost, err.Error())
 	}
 }
 
-// allLost is what ends it all when no link is left, and there is something left to fetch.
-// nil: there is a link.
+// allLost is the error with which to end when no link is left and something is still to be fetched; nil:
+// there is a link.
 func (o *owner) allLost() error {
 	if o.complete {
 		return nil
@@ -60,8 +60,8 @@ func (o *owner) allLost() error {
 	return o.noneLeft()
 }
 
-// noneLeft is why no link is left, the error that says most: what a server answered, rather
-// than that another link had no server. nil: there is a link.
+// noneLeft is why no link is left: the error that says most, as what a server answered rather than that
+// another link had none. nil: there is a link.
 func (o *owner) noneLeft() error {
 	worst, rank := error(nil), -1
 	for i := range o.links {
@@ -70,10 +70,10 @@ func (o *owner) noneLeft() error {
 			continue
 		}
 		err := l.err
-		if l.quota.exhausted && !l.lost {
+		if l.quota.exhausted && !l.lost() {
 			err = fmt.Errorf("%s: %w", o.e.links[i].Name(), ErrCapped)
 		}
-		if !l.lost && !l.quota.exhausted {
+		if !l.lost() && !l.quota.exhausted {
 			return nil
 		}
 		if r := rankOf(err); r > rank {
@@ -83,8 +83,8 @@ func (o *owner) noneLeft() error {
 	return worst
 }
 
-// unfetched is what ends a batch, as those of its files hear it that have no error of
-// their own: its text names nobody else's file or server. What it was is below.
+// unfetched is the error of a batch as its files have it that have none of their own: its text names no
+// other file or server. It wraps what has happened.
 type unfetched struct {
 	why string
 	err error
@@ -93,8 +93,8 @@ type unfetched struct {
 func (e *unfetched) Error() string { return "not fetched: " + e.why }
 func (e *unfetched) Unwrap() error { return e.err }
 
-// noLink says that no link is left, because of err; nil: there is one. That all have
-// carried what they may is nobody's failure.
+// noLink is the error of a batch that has no link left because of err; nil: there is one. Spent allowances
+// are no failure, and are named as they are.
 func noLink(err error) error {
 	if err == nil || errors.Is(err, ErrCapped) {
 		return err
@@ -109,14 +109,14 @@ func noLink(err error) error {
 	return &unfetched{fmt.Sprintf("no link is left (%s)", why), err}
 }
 
-// noRoom says that the disk has none, as err has it.
+// noRoom is the error of a batch for which the disk has no room.
 func noRoom(err error) error {
 	no := syscall.Errno(0)
 	errors.As(err, &no)
 	return &unfetched{no.Error(), err}
 }
 
-// ownError is the error of a file's own when no link is left to fetch it, if it has one.
+// ownError is a file's own error where the batch ends because no link is left; nil: it has none.
 func (b *batch) ownError(f *file) error {
 	if errors.As(b.err, new(*unfetched)) && !full(b.err) {
 		return f.lastFailure

@@ -8,12 +8,12 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// unusedMost is how long a connection that was made before there was a request may wait
-// for one: its server keeps something for it, and would close it some time.
+// unusedMost is how long a connection that was made before there was a request may wait for one. Its
+// server keeps state for it, and closes it some time.
 const unusedMost = 10 * scheduler.Second
 
-// open makes a connection for the requests to come, to where the link's latest one goes.
-// That it fails is known to nobody: a request will find out for itself.
+// open makes a connection for requests to come, to the server of the link's latest request. A failure is
+// ignored: a request will meet it again.
 func (o *owner) open(reqs context.Context, a scheduler.Action) {
 	u := o.asksFor(a.Link)
 	if u == nil || o.err != nil || o.early.disabled {
@@ -25,7 +25,7 @@ func (o *owner) open(reqs context.Context, a scheduler.Action) {
 	o.early.making.Go(func() { _ = client.Open(reqs, u) })
 }
 
-// asksFor is what the link's latest request asks for; nil: there is none.
+// asksFor is the URL of the link's latest request; nil: there is none.
 func (o *owner) asksFor(id scheduler.LinkID) *url.URL {
 	for i := len(o.transfers) - 1; i >= 0; i-- {
 		if t := o.transfers[i]; t.link == id && !t.released {
@@ -35,7 +35,7 @@ func (o *owner) asksFor(id scheduler.LinkID) *url.URL {
 	return nil
 }
 
-// closeUnused closes the connections for which no request has come.
+// closeUnused closes the connections that have waited too long for a request.
 func (o *owner) closeUnused(now scheduler.Time) {
 	for id := range o.links {
 		if l := &o.links[id]; l.conns.opened != 0 && now-l.conns.openedAt > unusedMost {
@@ -44,7 +44,7 @@ func (o *owner) closeUnused(now scheduler.Time) {
 	}
 }
 
-// closeOpened closes the connections of a link for which no request has come.
+// closeOpened closes the connections of a link that have had no request.
 func (o *owner) closeOpened(id scheduler.LinkID) {
 	l, r := &o.links[id], o.e.routes[id]
 	for ; l.conns.opened != 0; l.conns.opened &= l.conns.opened - 1 {
@@ -54,8 +54,7 @@ func (o *owner) closeOpened(id scheduler.LinkID) {
 	}
 }
 
-// closeAllOpened closes such connections of all links at the end, when the context has ended in
-// which they are made.
+// closeAllOpened does so for all links, after the context has ended in which connections are made.
 func (o *owner) closeAllOpened() {
 	for id := range o.links {
 		o.closeOpened(scheduler.LinkID(id))

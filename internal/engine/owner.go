@@ -99,7 +99,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 		l := &o.links[i]
 		l.id = scheduler.LinkID(i)
 		l.seen.returns, l.seen.arrivals = e.links[i].changes.returns.Load(), e.links[i].changes.arrivals.Load()
-		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.unlikely.has(scheduler.LinkID(i))
+		l.there, l.responses.unlikely = l.seen.arrivals > e.batch.gone[i], e.batch.unlikely.has(scheduler.LinkID(i))
 		e.routes[i].closeIfMoved(&e.cfg.HTTP)
 	}
 	return o
@@ -134,7 +134,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 // linksUp tells the scheduler of the links that are there at the beginning.
 func (o *owner) linksUp(reqs context.Context) {
 	for id := range o.links {
-		if o.links[id].there && !o.links[id].lost {
+		if o.links[id].there && !o.links[id].lost() {
 			o.linkUp(reqs, scheduler.LinkID(id))
 		}
 	}

@@ -11,12 +11,12 @@ import (
 const (
 	// lossEvery is how often connections are asked for signs of loss.
 	lossEvery = 40 * scheduler.Millisecond
-	// lossAtOnce is how many of a link are asked each time, about: of more, each seldomer.
+	// lossAtOnce is about how many of a link are asked each time: where there are more, each less often.
 	lossAtOnce = 8
 )
 
-// reportDiscarded notes that the scheduler knows of so many bytes that came in vain for a
-// client: any of its transfers could tell of them, and one does.
+// reportDiscarded notes how many bytes the scheduler knows of that a client has received in vain. One of
+// the client's transfers tells of them.
 func (o *owner) reportDiscarded(c *fetch.Client, bytes int64) {
 	for _, t := range o.transfers {
 		if t.client == c {
@@ -25,19 +25,19 @@ func (o *owner) reportDiscarded(c *fetch.Client, bytes int64) {
 	}
 }
 
-// count tells the scheduler what a transfer has received since last time.
+// count tells the scheduler what a transfer has received since it was last told.
 func (o *owner) count(reqs context.Context, t *transfer) {
 	l, link := &o.links[t.link], o.e.links[t.link]
+	least, latest, made := link.handshakes()
 	in := scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(),
-		Handshake: scheduler.Time(link.handshakes.least.Load()), Trip: l.conns.dataRTT, Behind: t.behindGap,
+		Handshake: scheduler.Time(least), Trip: l.conns.dataRTT, Behind: t.behindGap,
 	}
 	if o.core.Link(t.link).RTT == 0 { // its handshake tells before any byte does
 		in.RTT = link.leastRTT(nil)
 	}
-	made := link.handshakes.count.Load()
 	if made != l.conns.handshakes {
-		in.Shook = scheduler.Time(link.handshakes.latest.Load())
+		in.Shook = scheduler.Time(latest)
 	}
 	inVain := t.client.InVain()
 	in.Stray = inVain - t.discarded
@@ -48,15 +48,15 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if in.Stray > 0 {
 		o.reportDiscarded(t.client, inVain)
 	}
-	if in.Bytes != t.reported { // they are held against the bytes, which come when the gap is filled
+	if in.Bytes != t.reported { // packets out of order are told with bytes, which come when the gap is filled
 		in.Reordered = l.traffic.reordered
 		o.received(reqs, t, in.Bytes)
 	}
 	o.step(reqs, in)
 }
 
-// lookAtConnections counts the packets that came out of order on them, and learns what a
-// round trip takes their data, queues included.
+// lookAtConnections asks the kernel how many packets came out of order on the connections, and for the
+// round trip of their data, queues included.
 func (o *owner) lookAtConnections(now scheduler.Time) {
 	if now-o.looks.connections < lossEvery {
 		return
@@ -84,27 +84,19 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 	}
 }
 
-// received notes that a transfer of a scheduled request has got so many bytes.
+// received notes that a transfer has received got bytes.
 func (o *owner) received(reqs context.Context, t *transfer, got int64) {
-	o.gain(t, got)
-	if t.file != nil {
-		t.file.b.continueExisting(reqs, t)
-	}
-}
-
-// gain notes that a transfer has got so many bytes.
-func (o *owner) gain(t *transfer, got int64) {
-	now := o.e.now()
-	o.useful.total += got - t.reported
-	o.links[t.link].faults.gained += got - t.reported
-	o.links[t.link].uplink.bytes += got - t.reported
-	o.links[t.link].conns.delivered |= 1 << t.stream
-	o.links[t.link].traffic.lastByte = now
+	now, l, fresh := o.e.now(), &o.links[t.link], got-t.reported
+	o.useful.total += fresh
+	l.faults.gained += fresh
+	l.uplink.bytes += fresh
+	l.conns.delivered |= 1 << t.stream
+	l.traffic.lastByte, l.conns.lastByte[t.stream] = now, now
 	o.e.load.over[t.link].byte.Store(int64(now))
-	o.links[t.link].conns.lastByte[t.stream] = now
-	if t.file != nil {
-		t.file.receive(got - t.reported)
-	}
 	t.reported, t.progress = got, now
 	t.reportedAt = scheduler.Time(t.lastByte.Load())
+	if t.file != nil {
+		t.file.receive(fresh)
+		t.file.b.continueExisting(reqs, t)
+	}
 }

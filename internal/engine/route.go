@@ -29,8 +29,8 @@ type route struct {
 	addr netip.Addr
 }
 
-// kernelCounts are the kernel's counts of a stream's connections, the one asked last first: its
-// client may have two over HTTP/1.1, used by turns.
+// kernelCounts are the kernel's counts of a stream's connections, the latest first: over HTTP/1.1 a client
+// may use two by turns.
 type kernelCounts [2]kernelCount
 
 // forConn is the count of conn; a new one takes the place of the one not asked for longest.
@@ -54,15 +54,15 @@ type kernelCount struct {
 	dataRTT   tripFigure
 }
 
-// tripFigure is what the kernel says of a round trip of the data. As seen on Linux 6.18, a shorter
-// sample becomes its figure at once, and longer ones change that by and by: one packet that found
-// the queue empty between two requests would speak for all until another is measured.
+// tripFigure is the kernel's estimate of a round trip of the data. As seen on Linux 6.18, a shorter sample
+// replaces it at once, while longer ones change it slowly: one packet that found the queue empty between
+// two requests would count for all until the next is measured.
 type tripFigure struct {
 	told   scheduler.Time // what the kernel said last
 	counts scheduler.Time // what is made of it
 }
 
-// see takes what the kernel says now. A figure that has fallen counts when it has changed again.
+// see takes the kernel's present estimate. One that has fallen counts once it has changed again.
 func (f *tripFigure) see(told scheduler.Time) scheduler.Time {
 	if told >= f.counts || f.told < f.counts && told != f.told {
 		f.counts = told
@@ -83,8 +83,8 @@ func newRoute(l *Link, cfg *fetch.Config) *route {
 	return &route{link: l, cfg: cfg, moves: l.changes.moves.Load()}
 }
 
-// closeIfMoved closes all connections if the link has moved since they were made, and
-// says so; what was arranged about addresses held for where it was.
+// closeIfMoved closes all connections, and unpins addresses, if the link has moved since they were made,
+// and says whether it has.
 func (r *route) closeIfMoved(cfg *fetch.Config) (moved bool) {
 	if n := r.link.changes.moves.Load(); n != r.moves {
 		r.moves = n
@@ -108,8 +108,7 @@ func (r *route) drop(s scheduler.StreamID) {
 	r.clients[s] = nil
 }
 
-// current says whether c is still in use; a request in flight may have an older
-// one.
+// current says whether a client is still in use: a request in flight may have an older one.
 func (r *route) current(c *fetch.Client) bool { return slices.Contains(r.clients[:], c) }
 
 // close closes all connections.
@@ -122,8 +121,8 @@ func (r *route) close() {
 	clear(r.clients[:])
 }
 
-// pin makes connections to host go to addr from now on, and requests by cfg; an
-// addr that is not valid takes that back. All connections so far are closed.
+// pin has connections to host made to addr from now on, and requests made by cfg; an addr that is not
+// valid undoes that. All connections so far are closed.
 func (r *route) pin(host string, addr netip.Addr, cfg *fetch.Config) {
 	r.mu.Lock()
 	r.host, r.addr = host, addr

@@ -29,7 +29,7 @@ type countedConn struct {
 	in *segmentCount
 }
 
-// NetConn gives the connection to those who look for the kernel's.
+// NetConn is the connection below, for users of its descriptor.
 func (c *countedConn) NetConn() net.Conn { return c.Conn }
 
 func (c *countedConn) Close() error {
@@ -59,9 +59,8 @@ func (c *tallied) Write(p []byte) (int, error) {
 // of 1,448, and as much again for acknowledgements of every second packet.
 const headerShare = 18
 
-// crossedOver is how many bytes have crossed the link for a connection, with all headers. What
-// has come and was not read is counted when it is read, or when the connection ends without
-// that.
+// crossedOver is how many bytes have crossed the link for a connection, with all headers. Bytes that were
+// received and not read are counted when they are read, or when the connection ends.
 func crossedOver(conn net.Conn, ends bool) int64 {
 	if c, ok := conn.(*tallied); ok {
 		n := c.bytes.Load()
@@ -119,8 +118,8 @@ func (s *segmentCount) retire(c *countedConn) {
 	}
 }
 
-// lately is what total gave a moment ago. The samples of many files all ask, and
-// the kernel need not be asked as often.
+// lately is total, cached for a short time: the samples of many files ask for it more often than the kernel
+// need be asked.
 func (s *segmentCount) lately(now scheduler.Time) (t event.TCPSegments, open int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

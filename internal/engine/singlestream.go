@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
 			} else { // its connections ended, which may be how its server refuses ranges
 				l.faults.inRow = max(0, l.faults.inRow-singleStreamTries)
 			}
-			l.lost, l.err = false, nil
+			l.err = nil
 		}
 	}
 }
@@ -110,8 +111,8 @@ func (d *download) trySingleStream() bool {
 // connection whenever a range was asked for. That does not count before anything is there, when requests
 // for the beginning are made without a range anyway, nor with Config.Tries 1.
 func (d *download) mayServeSingleStream(l *linkState) bool {
-	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && noAnswer(l.err) {
-		return l.there && l.lost
+	if !l.there || !l.lost() || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && noAnswer(l.err) {
+		return l.there && l.lost()
 	}
 	return (d.identified || len(d.earlier.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.use.taken && l.faults.dropped)
 }
@@ -138,7 +139,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 		unsized := d.known.Size() < 0
 		switch v {
 		case identity.Differs: // none of its bytes may be mixed with those that are there
-			if !d.mayForget(t.link) {
+			if !d.mayReplaceKnown(t.link) {
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
 			}
@@ -160,7 +161,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 		if !d.adopt(reqs, t, resp, false) {
 			return false
 		}
-		d.e.notice(!d.e.ofBatch, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
+		d.e.notice(!d.e.batch.known, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
 	}
 	d.markUsed(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
@@ -187,9 +188,9 @@ func (d *download) anotherAnswered(id scheduler.LinkID) bool {
 	return d.others(id, func(l *linkState) bool { return l.usable() && l.responses.answered }) != 0
 }
 
-// mayForget says whether an answer that contradicts what is known replaces it: it came over the link of
+// mayReplaceKnown says whether an answer that contradicts what is known replaces it: it came over the link of
 // the first response, no other link has agreed with that, and no other link is usable.
-func (d *download) mayForget(id scheduler.LinkID) bool {
+func (d *download) mayReplaceKnown(id scheduler.LinkID) bool {
 	return id == d.first.link && !d.vote.agree.several() && d.others(id, (*linkState).usable) == 0
 }
 
@@ -223,7 +224,7 @@ func (d *download) endSingleStream(reqs context.Context, t *transfer, finished b
 	}
 	if finished && d.keptEnd() > t.end.Load() {
 		finished = false // there were more bytes of it before
-		if d.mayForget(t.link) {
+		if d.mayReplaceKnown(t.link) {
 			d.forgetObject()
 		} else {
 			d.lose(reqs, t.link, contradiction("over this link the body ends at byte %d, and there were more", t.end.Load()))
@@ -246,32 +247,26 @@ type comparingSink struct {
 }
 
 func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
-	for n < len(p) {
+	for n < len(p) && err == nil {
 		at, some := off+int64(n), p[n:]
-		same := false
-		for _, r := range c.kept {
-			if at < r.Off {
-				some = some[:min(int64(len(some)), r.Off-at)]
-				break
-			}
-			if at < r.End {
-				some, same = some[:min(int64(len(some)), r.End-at)], true
-				break
-			}
-		}
-		if same {
+		next := slices.IndexFunc(c.kept, func(r scheduler.Range) bool { return at < r.End })
+		switch {
+		case next < 0:
+			_, err = c.sink.WriteAt(some, at)
+		case at < c.kept[next].Off:
+			some = some[:min(int64(len(some)), c.kept[next].Off-at)]
+			_, err = c.sink.WriteAt(some, at)
+		default:
+			some = some[:min(int64(len(some)), c.kept[next].End-at)]
 			if err = c.compare(some, at); c.again != nil {
 				c.again.Add(int64(len(some)))
 			}
-		} else {
-			_, err = c.sink.WriteAt(some, at)
 		}
-		if err != nil {
-			return n, err
+		if err == nil {
+			n += len(some)
 		}
-		n += len(some)
 	}
-	return n, nil
+	return n, err
 }
 
 // compare compares p with what is there, piece by piece: of a stream only the last bytes that were handed
@@ -306,7 +301,7 @@ func (d *download) advanceSingleStream(reqs context.Context) {
 // updateSingleStream takes in what has come of the stream, and what the links' interfaces say.
 func (d *download) updateSingleStream(reqs context.Context) {
 	if t := d.single.by; t != nil && t.got.Load() != t.reported {
-		d.gain(t, t.got.Load())
+		d.received(reqs, t, t.got.Load())
 	}
 	if d.complete && d.known.Size() < 0 { // its end has told
 		d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
@@ -319,27 +314,27 @@ func (d *download) updateSingleStream(reqs context.Context) {
 // nextLink chooses the link that may be asked first, of those that are usable; one that rests, or a backup
 // that was not used, only where there is no other. false: there is none.
 func (d *download) nextLink() bool {
-	now, n := d.e.now(), scheduler.LinkID(len(d.links))
-	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].faults.retryAt) }
-	for _, rest := range []bool{false, true} {
-		best := scheduler.NoLink
-		for i := range n {
-			id := (d.single.link + i) % n
-			l := &d.links[id]
-			if !l.there || l.lost || l.quota.exhausted || rest != (l.use.resting || !l.use.taken && d.e.links[id].terms.Backup) {
-				continue
-			}
-			if best == scheduler.NoLink || due(id) < due(best) {
-				best = id
-			}
-		}
-		if best != scheduler.NoLink {
-			d.single.link = best
-			return true
+	var ids []scheduler.LinkID // by turns
+	n := scheduler.LinkID(len(d.links))
+	for i := range n {
+		if id := (d.single.link + i) % n; d.links[id].usable() {
+			ids = append(ids, id)
 		}
 	}
-	d.fail(d.allLost())
-	return false
+	if len(ids) == 0 {
+		d.fail(d.allLost())
+		return false
+	}
+	now := d.e.now()
+	due := func(id scheduler.LinkID) scheduler.Time {
+		l, at := &d.links[id], max(now, d.links[id].faults.retryAt)
+		if l.use.resting || !l.use.taken && d.e.links[id].terms.Backup {
+			at += scheduler.Never / 2
+		}
+		return at
+	}
+	d.single.link = slices.MinFunc(ids, func(a, b scheduler.LinkID) int { return cmp.Compare(due(a), due(b)) })
+	return true
 }
 
 // firstSingle is the first chunk id of requests for the whole object; the

@@ -44,8 +44,6 @@ func (b *batch) startSolos(reqs context.Context) {
 		begun, now := f.begun, b.e.now()
 		f.begun = true
 		job := *f.job
-		job.failures, job.disagree = f.serverFailures, f.disagree
-		job.reached, job.reachedBy = f.reached(), f.served
 		job.Target.Late = job.Target.Rerun
 		a.running++
 		go func() {
@@ -63,7 +61,7 @@ func solosAtOnce(f *file) int {
 	return deniedSolosMost
 }
 
-// soloEngine is an Engine for a file, with what the batch has learnt of the links.
+// soloEngine is an Engine for a file.
 func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	if n := len(b.solos.engines); n > 0 {
 		e = b.solos.engines[n-1]
@@ -71,19 +69,39 @@ func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	} else if e, err = New(b.e.cfg, b.e.links); err != nil {
 		return nil, err
 	}
-	e.ofBatch, e.unlikely, e.trust, e.load = true, 0, b.e.trust, b.e.load
+	e.batch, e.trust, e.load = b.factsFor(f), b.e.trust, b.e.load
+	return e, nil
+}
+
+// batchFacts are what a batch knows of a file that is downloaded by itself, and of the links.
+type batchFacts struct {
+	known     bool    // there is a batch: without it, the facts below are zero
+	gone      []int64 // how often each link had arrived when it was given up; 0: it was not
+	unlikely  linkSet // links over which no answer is to be expected
+	failures  int     // answers that the file's server has failed
+	disagree  linkSet // links over which several sizes were told
+	reached   int64   // up to where bytes of the file were received
+	reachedBy linkSet // links over which any were
+}
+
+// factsFor are those of a file at present.
+func (b *batch) factsFor(f *file) batchFacts {
+	facts := batchFacts{
+		known: true, gone: make([]int64, len(b.links)),
+		failures: f.serverFailures, disagree: f.disagree, reached: f.reached(), reachedBy: f.served,
+	}
 	for id := range b.links {
 		l := &b.links[id]
-		if e.gone[id] = 0; l.lost && !aboutRanges(l.err) || b.exhausted(f) && f.failedOver.has(scheduler.LinkID(id)) {
-			e.gone[id] = l.seen.arrivals
+		if l.lost() && !aboutRanges(l.err) || b.exhausted(f) && f.failedOver.has(l.id) {
+			facts.gone[id] = l.seen.arrivals
 		}
-		told := (f.vote.agree | f.disagree).has(scheduler.LinkID(id))
+		told := (f.vote.agree | f.disagree).has(l.id)
 		heard := max(l.traffic.lastByte, f.site.over[id].heard, scheduler.Time(b.e.load.over[id].response.Load()))
 		if (l.use.banned || l.faults.countedAt > l.traffic.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
-			e.unlikely.add(scheduler.LinkID(id))
+			facts.unlikely.add(l.id)
 		}
 	}
-	return e, nil
+	return facts
 }
 
 // soloEnded takes what came of a file that was downloaded by itself from a time on.

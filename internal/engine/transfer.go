@@ -174,19 +174,22 @@ func (e *Engine) open(ctx context.Context, t *transfer, tell chan<- message) (*f
 	}
 }
 
-// receive brings the body to its place in large blocks.
+// receive brings the body to its place in large blocks, behind the overlap, which is kept in memory.
 func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response, to sink) error {
 	c := e.newCarrier(t, resp, to)
 	defer c.close()
 	most := int64(e.readSize(t.link))
 	left := &e.links[t.link].allowance
-	if err := e.receiveOverlap(ctx, t, resp); err != nil {
-		return err
+	if t.overlap > 0 {
+		t.overlapBytes = make([]byte, t.overlap)
 	}
-	got := int64(0)
+	got := -t.overlap // bytes that count; below 0: as many are still to come of the overlap
 	for {
 		at := t.off + got
 		want := min(most, t.end.Load()-at)
+		if got < 0 {
+			want = min(most, -got)
+		}
 		if want <= 0 {
 			return t.atEnd(at, resp)
 		}
@@ -200,8 +203,11 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		case want == 0:
 			return ErrCapped
 		}
-		n, err := c.carry(ctx, want, at)
-		if n > 0 {
+		n := int64(0)
+		if got < 0 {
+			n, err = t.readOverlap(resp, t.overlap+got, want)
+			got += n
+		} else if n, err = c.carry(ctx, want, at); n > 0 {
 			got += n
 			e.count(t, at, got, n)
 		}
@@ -254,38 +260,16 @@ func (t *transfer) bodyEnds(at int64) error {
 	return nil
 }
 
-// receiveOverlap takes the bytes before those that count.
-func (e *Engine) receiveOverlap(ctx context.Context, t *transfer, resp *fetch.Response) error {
-	if t.overlap == 0 {
-		return nil
+// readOverlap reads up to want bytes of the overlap, of which got are there. An error behind it is met
+// again.
+func (t *transfer) readOverlap(resp *fetch.Response, got, want int64) (int64, error) {
+	n, err := resp.Read(t.overlapBytes[got : got+want])
+	got += int64(n)
+	t.overlapGot.Store(got)
+	if got == t.overlap {
+		err = nil
 	}
-	left := &e.links[t.link].allowance
-	t.overlapBytes = make([]byte, t.overlap)
-	for at := int64(0); at < t.overlap; {
-		want, err := left.take(ctx, t, min(t.overlap-at, int64(e.readSize(t.link))))
-		if err != nil {
-			return err
-		}
-		if want == 0 {
-			return ErrCapped
-		}
-		n, err := resp.Read(t.overlapBytes[at : at+want])
-		left.receive(want, int64(n))
-		at += int64(n)
-		t.overlapGot.Store(at)
-		if n > 0 {
-			if werr := e.waitRate(ctx, t.link, n); werr != nil {
-				return werr
-			}
-		}
-		if err != nil && at < t.overlap {
-			if errors.Is(err, io.EOF) {
-				return nil // the object ends there
-			}
-			return err
-		}
-	}
-	return nil
+	return int64(n), err
 }
 
 // ended says whether a body of unknown length has no byte more: as far as its reader may

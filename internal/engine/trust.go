@@ -70,7 +70,7 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 // only that its server is too busy. (An unexpected page has waited for a busy one before it was taken.)
 func (d *download) voteTime() scheduler.Time {
 	if d.others(scheduler.NoLink, func(l *linkState) bool {
-		return (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(l.id)) && d.mayTellSize(l)
+		return (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.e.batch.disagree.has(l.id)) && d.mayTellSize(l)
 	}) != 0 {
 		return d.e.undecidedTime()
 	}
@@ -129,7 +129,7 @@ func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identit
 // outvote gives up the link of the first response, and with it what that has told of the object.
 func (d *download) outvote() {
 	l := &d.links[d.first.link]
-	l.lost, l.err = true, contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
+	l.err = contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
 	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.first.link].Name())
 	d.fail(errOutvoted)
 }

@@ -12,7 +12,7 @@ import (
 // tuneEvery is how often the tuner looks at what there is.
 const tuneEvery = 250 * scheduler.Millisecond
 
-// tuner steps the mode by which a batch shares out its links' connections.
+// tuner runs the algorithm by which a batch shares out its links' connections.
 type tuner struct {
 	*tuning.Tuner
 	mode     tuning.Mode
@@ -29,7 +29,7 @@ func newTuner(spec *Batch, links int) (tuner, error) {
 	return tuner{Tuner: t, mode: spec.Mode, links: make([]tuning.LinkView, links)}, err
 }
 
-// tune lets the tuner look, and tells the scheduler what it has chosen.
+// tune has the tuner decide, and tells the scheduler what it has chosen.
 func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	t := &b.tuner
 	if now < t.next {
@@ -45,7 +45,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	for i := range t.links {
 		l, status := &b.links[i], b.core.Link(scheduler.LinkID(i))
 		t.links[i] = tuning.LinkView{
-			Up:   l.there && !l.lost && !l.use.resting,
+			Up:   l.there && !l.lost() && !l.use.resting,
 			Rate: status.Rate, Bandwidth: status.Bandwidth, RTT: status.RTT, Trip: l.conns.dataRTT, Streams: bits.OnesCount64(l.conns.busy),
 			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
@@ -86,9 +86,8 @@ func powerOf(r *scheduler.Radio) tuning.Power {
 	return tuning.Power{Watts: r.ActiveMW / 1e3, WattsPerMbps: r.MWPerMbps / 1e3, WattsPerConnection: r.MWPerConnection / 1e3}
 }
 
-// spareTime is for how long a connection that the scheduler has no more use for
-// stays open. An open one costs energy: the radio, or its server's keep-alives, may
-// wake for it.
+// spareTime is for how long a connection stays open that the scheduler no longer uses. An open one costs
+// energy: its server's keep-alives may wake the radio.
 const spareTime = 500 * scheduler.Millisecond
 
 // lookAtStreams notes which connections have requests in flight, and closes those

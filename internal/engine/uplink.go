@@ -6,15 +6,14 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// An uplink may be so slow that acknowledgements fill it (80 Mbit/s down, 0.5 up), and
-// then it is what bounds the rate. Gathering has one sent for every second packet, since Linux
-// takes a socket below its mark (SO_RCVLOWAT) for one whose reader waits. A reader that rests
-// between two reads, with no mark, has one sent for each read. That takes a timer, which costs
-// more than a mark, so it is for such uplinks. They look like any link that is full: a queue
-// stands, of acknowledgements instead of data. So the reader rests for two round trips: where
-// more comes meanwhile and the queue goes, acknowledgements bound the rate, and it rests from
-// then on. A queue of data stays, and then gathering does no harm at this rate, nor at any
-// lower one, as fewer acknowledgements are sent then.
+// An uplink may be so slow that acknowledgements fill it (80 Mbit/s down, 0.5 up) and bound the rate.
+// Gathering has one sent for every second packet: for Linux the reader of a socket below its mark
+// (SO_RCVLOWAT) is waiting. A reader that rests between two reads, without a mark, has one sent for each
+// read. That takes a timer, which costs more than a mark, so it is done for such uplinks only. They look
+// like any link that is full: there is a standing queue, of acknowledgements instead of data. To tell
+// them, the reader rests for two round trips. If more comes meanwhile and the queue goes away,
+// acknowledgements bound the rate, and the reader rests from then on. A queue of data stays. Then
+// gathering does no harm at this rate, nor at any lower one, at which fewer acknowledgements are sent.
 const (
 	// A queue stands when round trips are longer than the least by uplinkQueue, and by
 	// uplinkPart of it, throughout a measurement of uplinkTrips of them, at least uplinkSpan.
@@ -24,30 +23,30 @@ const (
 	uplinkSpan  = 150 * scheduler.Millisecond
 	// uplinkRest is for how long the reader rests; at 80 Mbit/s some 70 packets come meanwhile.
 	uplinkRest = 10 * time.Millisecond
-	// uplinkPeek is the least time for which it does to see what that changes, and before that
-	// to have what was sent earlier out of the way; a round trip each where that is longer.
+	// uplinkPeek is the least time for which it rests to see what that changes, and before that until what
+	// was sent earlier has arrived; a round trip each where that is longer.
 	uplinkPeek = 40 * scheduler.Millisecond
-	// uplinkGone is which part of the queue's time has to be gone then, and uplinkSigns how often
-	// in a row. Chosen by hand: a busy machine makes both rates and round trips change by chance.
+	// uplinkGone is which part of the queue, in time, has to have gone then, and uplinkSigns how often in a
+	// row. Chosen by hand: a busy machine makes both rates and round trips change by chance.
 	uplinkGone  = 0.5
 	uplinkSigns = 2
 	// uplinkRate is how many bytes per second have to come: below it acknowledgements of
 	// every second packet take less than 0.4 Mbit/s, and resting costs CPU time.
 	uplinkRate = 2e6
-	// uplinkHarm is how many times as much comes of a link that is not to be gathered.
+	// uplinkHarm is by which factor more has to come while the reader rests.
 	uplinkHarm = 1.15
-	// uplinkAgain is how long after that it is looked at anew, as the link may have changed by
-	// then, and uplinkSpoiled how long after a look during which packets were lost, which makes
-	// the rate fall by itself; twice as long each time that it had not changed.
+	// uplinkAgain is after what time the link is measured anew, as it may have changed, and uplinkSpoiled
+	// the same after packets were lost during the measurement, which lowers the rate by itself; each time
+	// that nothing has changed it doubles.
 	uplinkAgain   = 10 * scheduler.Second
 	uplinkSpoiled = scheduler.Second
-	// uplinkGrown is how many times as much has to come as when it was found harmless for it to
-	// be looked at anew before that. Chosen by hand: a link that builds up its rate is looked at
-	// a few times.
+	// uplinkGrown is by which factor the rate has to exceed one at which gathering was harmless for the link
+	// to be measured anew before that. Chosen by hand: a link that builds up its rate is measured a few
+	// times.
 	uplinkGrown = 1.5
 )
 
-// uplink looks whether acknowledgements are what bounds a link's rate.
+// uplink detects whether acknowledgements bound a link's rate.
 type uplink struct {
 	bytes int64 // received, in all
 
@@ -56,32 +55,32 @@ type uplink struct {
 	since scheduler.Time // when the present measurement began; 0: none has
 	from  int64          // bytes then
 	lost  int64          // packets out of order then
-	again scheduler.Time // when to look anew, once it is known
-	pause scheduler.Time // how long that was put off; 0: it never was
+	again scheduler.Time // when to measure anew, once the answer is known
+	pause scheduler.Time // how long that was put off last; 0: it never was
 
-	gathered float64        // bytes per second, before its reader rested
-	stood    scheduler.Time // a round trip then
-	signs    int            // how often in a row more came while its reader rested, and the queue went
-	harmless float64        // bytes per second at which gathering was found to do no harm; 0: it never was
+	gathered float64        // bytes per second before the reader rested
+	stood    scheduler.Time // the round trip then
+	signs    int            // how often in a row more has come and the queue has gone while the reader rested
+	harmless float64        // bytes per second at which gathering does no harm; 0: not known
 }
 
 type uplinkStep uint8
 
 const (
-	gathering uplinkStep = iota // no queue stands, or too little comes
-	draining                    // its reader rests, until what was sent before is out of the way
-	peeking                     // its reader rests, and it is measured
+	gathering uplinkStep = iota // there is no queue, or too little comes
+	draining                    // the reader rests, until what was sent before has arrived
+	peeking                     // the reader rests, and the rate is measured
 	known                       // gathering does no harm
-	bounded                     // it does
+	bounded                     // acknowledgements bound the rate: the reader rests
 )
 
-// rests says whether the link's reader is to rest between two reads.
+// rests says whether the link's readers are to rest between two reads.
 func (u *uplink) rests() bool {
 	return u.step == draining || u.step == peeking || u.step == bounded
 }
 
-// watch looks at a link whose data takes trip, and the fastest of it least, and of whose
-// packets so many were out of order.
+// watch takes a measurement of a link: the present and the least round trip of its data, and how many
+// packets have come out of order so far.
 func (u *uplink) watch(now, trip, least scheduler.Time, disorder int64) {
 	switch {
 	case u.step == gathering && (least == 0 || trip <= least+max(uplinkQueue, scheduler.Time(uplinkPart*float64(least)))):
@@ -105,8 +104,8 @@ func (u *uplink) span() scheduler.Time {
 	return max(uplinkSpan, uplinkTrips*u.trip)
 }
 
-// next is what follows the present step, which brought so many bytes per second and ended with
-// round trips of trip, the fastest of all being least; lost says whether packets were lost.
+// next is the step after the present one, which had a rate in bytes per second and ended with a round trip
+// of trip, the least so far being least; lost says whether packets were lost.
 func (u *uplink) next(now scheduler.Time, rate float64, trip, least scheduler.Time, lost bool) uplinkStep {
 	switch u.step {
 	case gathering:
@@ -148,7 +147,7 @@ func (u *uplink) absolve(now scheduler.Time, rate float64) uplinkStep {
 	return u.rest(now, uplinkAgain, known)
 }
 
-// rest puts the next look off, by at least so long.
+// rest puts the next measurement off, by at least so long.
 func (u *uplink) rest(now, least scheduler.Time, step uplinkStep) uplinkStep {
 	u.pause = max(least, 2*u.pause)
 	u.again = now + u.pause

@@ -7,15 +7,15 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// wakeDelay is how much later than it should be a look is when bytes have come lately, and
-// then no more do: less than the shortest silence that counts.
+// wakeDelay is by how much a look is late when bytes have come lately and then stop: less than the shortest
+// silence that counts.
 const wakeDelay = 150 * scheduler.Millisecond
 
-// waker wakes the owner of transfers as soon as bytes come when a look at them is due. A
-// process that is awake for bytes looks for less than one that a timer has to wake: each
-// time costs a dozen context switches, most of them the Go runtime's.
+// waker wakes the owner of transfers with the first bytes that come after a look at them is due. A process
+// that is awake for bytes looks at lower cost than one that a timer has to wake: that costs a dozen
+// context switches, most of them the Go runtime's.
 type waker struct {
-	due  atomic.Int64  // the scheduler.Time of the next look; scheduler.Never: the owner knows
+	due  atomic.Int64  // the scheduler.Time of the next look; scheduler.Never: the bell has been rung for it
 	last atomic.Int64  // the scheduler.Time when bytes came last
 	bell chan struct{} // bytes have come since the look was due
 }
@@ -26,8 +26,8 @@ func newWaker() *waker {
 	return l
 }
 
-// set has the owner woken by the first bytes that come from look on, and returns for how long
-// to sleep at most; due is when it has to be awake, bytes or not. It is for the owner.
+// set has the owner woken by the first bytes that come from look on, and returns for how long it may sleep
+// at most. due is when it has to be awake even if no bytes come. It is for the owner.
 func (l *waker) set(now, look, due scheduler.Time) time.Duration {
 	l.due.Store(int64(look))
 	until := look

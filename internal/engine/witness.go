@@ -121,8 +121,6 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) diagnos
 			pause = scheduler.Time(backoff(f.witnesses.busy))
 		}
 		if now-f.witnesses.since < b.voteTime(f) && len(b.witnessLinks(f)) == 0 {
-			f.witnesses.asked &^= f.witnesses.retry
-			f.witnesses.retry = 0
 			f.site.askAgain = now + pause
 		}
 	case fetch.Status, fetch.Auth:

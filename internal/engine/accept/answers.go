@@ -24,7 +24,7 @@ type ID int
 //
 // Answers that are proven by a validator are joined at once. The others are asked for
 // from Overlap bytes before their range on, and these bytes are compared with those that
-// another answer has brought (Pending, Join). Where no such bytes were asked for, Seams
+// another answer has brought (Join). Where no such bytes were asked for, Seams
 // says what to ask for.
 type Answers struct {
 	of   []answer // of[i] has ID i+1
@@ -76,9 +76,6 @@ func (a *Answers) Range(id ID) scheduler.Range { return a.of[id-1].r }
 // Confirmed says whether an answer is of the object.
 func (a *Answers) Confirmed(id ID) bool { return a.root(id) == a.root(max(1, a.lead)) }
 
-// Unite joins two answers of which something else shows that they are of one object.
-func (a *Answers) Unite(x, y ID) { a.union(x, y) }
-
 // Lead makes an answer, and those joined with it, the confirmed ones: the first one, and all
 // that were joined with it, have brought too little to be compared, and will bring no more.
 func (a *Answers) Lead(id ID) {
@@ -96,14 +93,7 @@ func (a *Answers) Lead(id ID) {
 }
 
 // AllConfirmed says whether all answers are of the object that have brought something.
-func (a *Answers) AllConfirmed() bool {
-	for i := range a.of {
-		if a.of[i].open() && !a.Confirmed(ID(i+1)) {
-			return false
-		}
-	}
-	return true
-}
+func (a *Answers) AllConfirmed() bool { return a.Unconfirmed() == 0 }
 
 // Within are the answers that have brought bytes of r, in the order of their IDs.
 func (a *Answers) Within(r scheduler.Range) (ids []ID) {
@@ -150,7 +140,7 @@ func (a *Answers) settle(enough int64) (joined bool) {
 		}
 		for root, n := range bytes {
 			if n >= enough && a.root(root) != a.root(id) {
-				a.union(root, id)
+				a.Unite(root, id)
 				joined = true
 			}
 		}
@@ -217,7 +207,8 @@ func (a *Answers) root(id ID) ID {
 	return id
 }
 
-func (a *Answers) union(x, y ID) {
+// Unite joins two answers that are of one object, by whatever shows that.
+func (a *Answers) Unite(x, y ID) {
 	x, y = a.root(x), a.root(y)
 	a.of[max(x, y)-1].parent = min(x, y)
 }
