@@ -243,7 +243,7 @@ func rules() map[string]rule {
 
 		// Downloads with every combination of parameters, and the tables of them; how
 		// to download is told it by others.
-		"internal/sweep": {imports: "internal/results internal/stats"},
+		"internal/sweep": {imports: "internal/report internal/results internal/stats"},
 
 		// Medians, deviations, correlations.
 		"internal/stats": {std: "math math/rand/v2 slices"},
