@@ -162,7 +162,7 @@ func rules() map[string]rule {
 		},
 
 		// Measures: runs mlget again and again, through an interface.
-		"internal/campaign": {imports: "internal/filelock internal/report internal/stats"},
+		"internal/campaign": {imports: "internal/filelock internal/report internal/rewrite internal/stats"},
 
 		// Wire: a package for each command, and below them what several commands share
 		// (console, exit, flags, measure, policy, program).
