@@ -13,7 +13,6 @@ import (
 
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/linklab/scenario"
-	"github.com/mlget/mlget/internal/linklab/server"
 	"github.com/mlget/mlget/internal/report"
 )
 
@@ -35,7 +34,7 @@ func startLab(t *testing.T, c linklab.Config, links ...string) *lab {
 		c.Scenario.Links = append(c.Scenario.Links, l)
 	}
 	l, err := linklab.Start(c)
-	if errors.Is(err, server.ErrNoNginx) {
+	if errors.Is(err, linklab.ErrNoNginx) {
 		t.Skip(err)
 	}
 	if err != nil {

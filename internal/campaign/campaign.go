@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/rewrite"
 )
 
 // maxFailures is after how many failures in a row a campaign gives up.
@@ -135,7 +136,7 @@ func (c *Campaign) settle() error {
 		if err != nil {
 			return err
 		}
-		return writeFile(name, append(text, '\n'))
+		return rewrite.File(name, append(text, '\n'))
 	case err != nil:
 		return err
 	default:
@@ -149,15 +150,6 @@ func (c *Campaign) settle() error {
 		}
 	}
 	return nil
-}
-
-// writeFile writes a file that is there as a whole or not at all.
-func writeFile(name string, text []byte) error {
-	part := name + ".part"
-	if err := os.WriteFile(part, text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(part, name)
 }
 
 // Left is how many runs are still to be made, and Total how many there are.

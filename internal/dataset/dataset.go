@@ -66,7 +66,6 @@ func Names() []string {
 
 // Set is files of one kind or several, in the order of the groups.
 type Set struct {
-	Name   string // as Parse reads it
 	Groups []Group
 }
 
@@ -76,7 +75,7 @@ var ErrUnknown = errors.New("no such set of files")
 // Parse reads a set's name: a kind, or with /N the first N files of it, or
 // several of these with + in between: "html", "html/600", "html/150+video/6".
 func Parse(text string) (Set, error) {
-	s := Set{Name: text}
+	var s Set
 	for part := range strings.SplitSeq(text, "+") {
 		name, number, cut := strings.Cut(part, "/")
 		k, ok := kind(name)

@@ -162,7 +162,7 @@ func rules() map[string]rule {
 		},
 
 		// Measures: runs mlget again and again, through an interface.
-		"internal/campaign": {imports: "internal/filelock internal/report internal/stats"},
+		"internal/campaign": {imports: "internal/filelock internal/report internal/rewrite internal/stats"},
 
 		// Wire: a package for each command, and below them what several commands share
 		// (console, exit, flags, measure, policy, program).
@@ -243,7 +243,7 @@ func rules() map[string]rule {
 
 		// Downloads with every combination of parameters, and the tables of them; how
 		// to download is told it by others.
-		"internal/sweep": {imports: "internal/results internal/stats"},
+		"internal/sweep": {imports: "internal/report internal/results internal/stats"},
 
 		// Medians, deviations, correlations.
 		"internal/stats": {std: "math math/rand/v2 slices"},

@@ -35,7 +35,6 @@ func (s State) String() string {
 // A Machine is a value: a copy is a rehearsal of what would come.
 type Machine struct {
 	radio Radio
-	start int64 // ns
 	now   int64 // ns
 
 	state    State
@@ -51,7 +50,7 @@ type Machine struct {
 // NewMachine returns a radio that is idle at start (ns).
 func NewMachine(radio Radio, start int64) Machine {
 	radio.Hold = min(radio.Hold, radio.TailTime)
-	return Machine{radio: radio, start: start, now: start}
+	return Machine{radio: radio, now: start}
 }
 
 // Step tells that between the last call and now (ns) down and up bytes have

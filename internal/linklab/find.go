@@ -15,7 +15,7 @@ func Find(program string) string {
 			return path
 		}
 	}
-	for _, name := range []string{program, "/usr/sbin/" + program, "/sbin/" + program} {
+	for _, name := range []string{program, "/usr/sbin/" + program, "/usr/local/sbin/" + program, "/sbin/" + program} {
 		if path, err := exec.LookPath(name); err == nil {
 			if abs, err := filepath.Abs(path); err == nil {
 				return abs

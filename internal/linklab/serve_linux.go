@@ -75,14 +75,17 @@ func (l *Lab) serve() error {
 	return nil
 }
 
+// ErrNoNginx says that nginx is not installed.
+var ErrNoNginx = errors.New("nginx is not installed")
+
 // serveNginx starts nginx and waits until it listens.
 func (l *Lab) serveNginx(c server.Config) error {
-	var err error
-	l.nginx, err = server.StartNginx(c, l.dir, serverAddresses(), inNamespace{l.serv})
-	if errors.Is(err, server.ErrNoNginx) {
-		return &HintError{Err: err, Hint: "install nginx, or use --server builtin"}
+	exe := Find("nginx")
+	if exe == "" {
+		return &HintError{Err: ErrNoNginx, Hint: "install nginx, or use --server builtin"}
 	}
-	if err != nil {
+	var err error
+	if l.nginx, err = server.StartNginx(exe, c, l.dir, serverAddresses(), inNamespace{l.serv}); err != nil {
 		return err
 	}
 	port := server.Port

@@ -40,17 +40,15 @@ type ShiftCase struct {
 
 // RivalCase is one made-up download: joules of each way.
 type RivalCase struct {
-	Seed    uint64
-	Size    int64
-	Rates   [2]float64 // Mbit/s of WiFi and of the other link
-	Model   string     // of the other link's radio
-	WiFi    float64
-	Other   float64
-	Both    float64
-	Told    float64 // min-energy that was told the bandwidths
-	Untold  float64 // and that was not
-	Seconds float64 // of min-energy that was told
-	Fastest float64 // seconds of both links
+	Seed   uint64
+	Size   int64
+	Rates  [2]float64 // Mbit/s of WiFi and of the other link
+	Model  string     // of the other link's radio
+	WiFi   float64
+	Other  float64
+	Both   float64
+	Told   float64 // min-energy that was told the bandwidths
+	Untold float64 // and that was not
 
 	// The three ways without the bandwidths, with which Untold is compared.
 	BlindWiFi, BlindOther, BlindBoth float64
@@ -69,7 +67,6 @@ func (r *RivalCase) BlindBest() float64 { return min(r.BlindWiFi, r.BlindOther, 
 type DeadlineCase struct {
 	Seed       uint64
 	Factor     float64
-	Told       bool
 	Both       float64 // seconds
 	Seconds    float64
 	BothJoules float64
@@ -121,7 +118,7 @@ func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
 	if err != nil {
 		return err
 	}
-	rival.Both, rival.Fastest = both.Energy.Joules, both.Seconds
+	rival.Both = both.Energy.Joules
 	least := cfg
 	least.Energy = scheduler.EnergyMin
 	untold, plain := least, cfg
@@ -146,7 +143,7 @@ func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
 		if err != nil {
 			return err
 		}
-		*way.to, rival.Seconds = res.Energy.Joules, res.Seconds
+		*way.to = res.Energy.Joules
 		if way.to == &rival.Untold {
 			rival.Woken = res.Links[1].Requests > 0
 		}
@@ -160,7 +157,7 @@ func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
 	}
 	for k, factor := range deadlineFactors() {
 		d, c := &deadlines[k], least
-		*d = DeadlineCase{Seed: seed, Factor: factor, Told: told, Both: both.Seconds, BothJoules: both.Energy.Joules}
+		*d = DeadlineCase{Seed: seed, Factor: factor, Both: both.Seconds, BothJoules: both.Energy.Joules}
 		c.Deadline = factor * both.Seconds
 		res, err := sim.Run(c)
 		if err != nil {

@@ -36,7 +36,6 @@ type FilesCase struct {
 	Seconds     float64
 	Mbps        float64
 	OfBound     float64
-	Joules      float64
 	Per100MB    float64
 	PerJoule    float64
 	Delta       float64
@@ -95,7 +94,7 @@ func filesCase(name, set string, buffer int64, t tuning.Config) (FilesCase, erro
 	}
 	c.Seconds, c.OfBound, c.Delta = res.Seconds, res.Efficiency, res.LinkDelta
 	c.Mbps = float64(res.SizeBytes) * 8 / 1e6 / res.Seconds
-	c.Joules, c.Per100MB, c.PerJoule = res.Energy.Joules, res.Energy.JoulesPer100MB, res.Energy.MbpsPerJoule
+	c.Per100MB, c.PerJoule = res.Energy.JoulesPer100MB, res.Energy.MbpsPerJoule
 	c.Plan = lastPlan(&res)
 	return c, nil
 }

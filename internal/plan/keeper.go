@@ -60,9 +60,6 @@ func (b *Book) Keep(link string, p Plan) (*Keeper, error) {
 // Spent says whether nothing is left of the plan.
 func (k *Keeper) Spent() bool { return k.lease.Rest <= 0 && k.left <= 0 }
 
-// Plan is the plan that is kept.
-func (k *Keeper) Plan() Plan { return k.plan }
-
 // Left is how many bytes are left of the plan, those that are booked already included.
 func (k *Keeper) Left() int64 { return max(0, k.lease.Rest) + k.left }
 

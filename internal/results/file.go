@@ -132,3 +132,18 @@ func (file *File[R]) write(v any) error {
 
 // Close closes the file, which others may add to from now on.
 func (file *File[R]) Close() error { return filelock.Close(file.f) }
+
+// Left are the entries of a plan that have no result yet, in order; of says which entry a
+// result is of.
+func Left[T comparable, R any](plan []T, results []R, of func(R) T) (left []T) {
+	done := make(map[T]bool, len(results))
+	for _, r := range results {
+		done[of(r)] = true
+	}
+	for _, t := range plan {
+		if !done[t] {
+			left = append(left, t)
+		}
+	}
+	return left
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/mlget/mlget/internal/report"
 )
 
 // Result is what one trial has come to.
@@ -86,44 +88,25 @@ func (r Result) Check() error {
 // ErrReport says that a text is no report of a download.
 var ErrReport = errors.New("not a report of mlget")
 
-// ParseReport takes a measure from mlget's report, schema 1.
+// ParseReport takes a measure from mlget's report.
 func ParseReport(text []byte) (Measure, error) {
-	var r struct {
-		Schema  int     `json:"schema"`
-		Seconds float64 `json:"seconds"`
-		CPU     float64 `json:"cpu_seconds"`
-		Exit    int     `json:"exit_code"`
-		Links   []struct {
-			Bytes       int64 `json:"bytes"`
-			Connections int   `json:"connections"`
-		} `json:"links"`
-		Power *struct {
-			Median float64 `json:"median_watts"`
-			Peak   float64 `json:"peak_watts"`
-		} `json:"power"`
-		Energy *struct {
-			Modelled bool    `json:"modelled"`
-			Dynamic  float64 `json:"dynamic_joules"`
-			Tail     float64 `json:"tail_joules"`
-			Partial  bool    `json:"partial"`
-		} `json:"energy"`
-	}
+	var r report.Report
 	if err := json.Unmarshal(text, &r); err != nil {
 		return Measure{}, fmt.Errorf("%w: %w", ErrReport, err)
 	}
-	if r.Schema != 1 {
+	if r.Schema != report.Schema {
 		return Measure{}, fmt.Errorf("%w: schema %d", ErrReport, r.Schema)
 	}
-	m := Measure{Seconds: r.Seconds, CPU: r.CPU, ExitCode: r.Exit}
+	m := Measure{Seconds: r.Seconds, CPU: r.CPUSeconds, ExitCode: r.ExitCode}
 	for _, l := range r.Links {
 		m.Bytes += l.Bytes
 		m.Connections += l.Connections
 	}
 	if r.Energy != nil && !r.Energy.Partial { // of a part of the run, they compare with nothing
-		m.Joules, m.TailJoules, m.Modelled = &r.Energy.Dynamic, &r.Energy.Tail, r.Energy.Modelled
+		m.Joules, m.TailJoules, m.Modelled = &r.Energy.DynamicJoules, &r.Energy.TailJoules, r.Energy.Modelled
 	}
 	if r.Power != nil {
-		m.MedianWatts, m.PeakWatts = &r.Power.Median, &r.Power.Peak
+		m.MedianWatts, m.PeakWatts = &r.Power.MedianWatts, &r.Power.PeakWatts
 	}
 	probe := Result{Trial: Trial{Setting: Setting{1, 1, 1}}, Failure: "unknown", Measure: m}
 	if err := probe.Check(); err != nil {

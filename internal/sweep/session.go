@@ -28,16 +28,7 @@ type Session struct {
 // Run runs the trials that have no result yet. It ends early, with the cause,
 // when ctx does; what is done is kept.
 func (s *Session) Run(ctx context.Context) error {
-	done := make(map[Trial]bool, len(s.Journal.Results))
-	for _, r := range s.Journal.Results {
-		done[r.Trial] = true
-	}
-	var left []Trial
-	for _, t := range s.Plan {
-		if !done[t] {
-			left = append(left, t)
-		}
-	}
+	left := results.Left(s.Plan, s.Journal.Results, func(r Result) Trial { return r.Trial })
 	if len(left) == 0 {
 		return nil
 	}

@@ -96,27 +96,12 @@ func (w *writer) intro(h Header, results []Result) {
 	if len(loads) > 0 {
 		w.line("- Load average before each run, this benchmark's own share included: median %.2f, highest %.2f.", stats.Median(loads), stats.Peak(loads))
 	}
-	if n := h.missing(results); n > 0 {
+	if n := len(h.config().left(results)); n > 0 {
 		w.line("- **%d runs of the plan are missing: it was interrupted.**", n)
 	}
 	for _, n := range h.Notes {
 		w.line("- %s", n)
 	}
-}
-
-// missing is how many runs of the plan have no result.
-func (h Header) missing(results []Result) int {
-	done := map[Job]bool{}
-	for _, r := range results {
-		done[r.Job] = true
-	}
-	n := 0
-	for _, j := range h.config().Plan() {
-		if !done[j] {
-			n++
-		}
-	}
-	return n
 }
 
 // config is what the header's results were made with.

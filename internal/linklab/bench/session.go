@@ -28,18 +28,11 @@ type Session struct {
 }
 
 // pending are the jobs of the plan without a result, in order.
-func (s *Session) pending() []Job {
-	done := make(map[Job]bool, len(s.journal.Results))
-	for _, r := range s.journal.Results {
-		done[r.Job] = true
-	}
-	var jobs []Job
-	for _, j := range s.cfg.Plan() {
-		if !done[j] {
-			jobs = append(jobs, j)
-		}
-	}
-	return jobs
+func (s *Session) pending() []Job { return s.cfg.left(s.journal.Results) }
+
+// left are the jobs of the plan without one of the results.
+func (c Config) left(done []Result) []Job {
+	return results.Left(c.Plan(), done, func(r Result) Job { return r.Job })
 }
 
 // announce says what will be run and how long that will take.

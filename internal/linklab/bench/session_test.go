@@ -74,7 +74,7 @@ func TestInterruptedSessionGoesOn(t *testing.T) {
 	if len(s.journal.Results) != len(plan) || len(s.pending()) != 0 {
 		t.Errorf("%d results", len(s.journal.Results))
 	}
-	if h := testHeader(t); h.missing(s.journal.Results) != 0 || h.missing(s.journal.Results[5:]) != 5 {
+	if h := testHeader(t); len(h.config().left(s.journal.Results)) != 0 || len(h.config().left(s.journal.Results[5:])) != 5 {
 		t.Error("missing runs are counted wrongly")
 	}
 }

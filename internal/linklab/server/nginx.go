@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +10,6 @@ import (
 	"syscall"
 	"time"
 )
-
-// ErrNoNginx says that nginx is not installed.
-var ErrNoNginx = errors.New("nginx is not installed")
 
 // Starter starts a process; a lab does so in the server's namespace, and out of
 // reach of a Ctrl-C.
@@ -28,14 +24,10 @@ type Nginx struct {
 	once   sync.Once
 }
 
-// StartNginx starts nginx in one process (so that it dies as one), with its
+// StartNginx starts the program exe, an nginx, in one process (so that it dies as one), with its
 // configuration and everything that it writes below dir, listening on the
 // addresses. It does not wait for it to listen.
-func StartNginx(c Config, dir string, addresses []string, in Starter) (*Nginx, error) {
-	exe, err := findNginx()
-	if err != nil {
-		return nil, err
-	}
+func StartNginx(exe string, c Config, dir string, addresses []string, in Starter) (*Nginx, error) {
 	conf := filepath.Join(dir, "nginx.conf")
 	text, err := nginxConf(c, dir, addresses)
 	if err == nil {
@@ -83,16 +75,6 @@ func (n *Nginx) Close() error {
 		}
 	})
 	return nil
-}
-
-// findNginx looks where distributions put it, which is not always in $PATH.
-func findNginx() (string, error) {
-	for _, name := range []string{"nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"} {
-		if exe, err := exec.LookPath(name); err == nil {
-			return exe, nil
-		}
-	}
-	return "", ErrNoNginx
 }
 
 // nginxConf is a configuration that serves the same URLs as the built-in
