@@ -121,3 +121,33 @@ func TestIdleDaemonIsNotWoken(t *testing.T) {
 	}
 	wantIdle(t, c.Process.Pid)
 }
+
+// TestPausedReaderWakesNothing: while the reader of a download's standard output takes nothing, the
+// bars included, the program comes to rest; then the download goes on.
+func TestPausedReaderWakesNothing(t *testing.T) {
+	t.Parallel()
+	const size = 40e6
+	l := startLab(t, linklab.Config{Size: size}, fastWiFi)
+	c := l.Command(context.Background(), "mlget", "-o", "-", "--progress", "bar", "-l", l.Links()[0], l.URL())
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	var said strings.Builder
+	c.Stdout, c.Stderr = w, &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	if _, err := io.CopyN(io.Discard, r, 1); err != nil {
+		t.Errorf("the first byte: %v", err)
+	}
+	wantIdle(t, c.Process.Pid)
+	if n, err := io.Copy(io.Discard, r); err != nil || n != size-1 {
+		t.Errorf("%d bytes more, %v", n, err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, said.String())
+	}
+}

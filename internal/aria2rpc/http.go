@@ -65,14 +65,16 @@ func (s *Server) parse(ctx context.Context, text []byte) any {
 	return s.request(ctx).answer(v)
 }
 
-// callback is what a JSONP callback may be called.
-var callback = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$.]{0,127}$`) //nolint:gochecknoglobals // compiled once
+// isCallback says whether a JSONP callback may be called name.
+func isCallback(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$.]{0,127}$`).MatchString(name)
+}
 
 // get answers a call that stands in the URL, or a batch, which is params alone.
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	name := q.Get("jsoncallback")
-	if name != "" && !callback.MatchString(name) {
+	if name != "" && !isCallback(name) {
 		http.Error(w, "jsoncallback is no name", http.StatusBadRequest)
 		return
 	}

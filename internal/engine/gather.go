@@ -8,10 +8,12 @@ const (
 	// second packet, as it does for any reader that waits: twice as often as for one that reads at once.
 	gatherTime = 10 * scheduler.Millisecond
 	// gatherLong is for how long they are gathered at most, and gatherPart for which part of a round trip
-	// of the data, so that requests are still made in time. Each wake-up costs the Go runtime four or five
-	// context switches, however much there is to read.
-	gatherLong = 40 * scheduler.Millisecond
-	gatherPart = 1. / 3
+	// of the data: requests are made two of them ahead. Each wake-up costs the Go runtime four or five
+	// context switches, however much there is to read. For many connections two thirds brought no less
+	// CPU (600 files of 130 KB, 290 ms).
+	gatherLong       = 40 * scheduler.Millisecond
+	gatherPart       = 2. / 3
+	gatherPartOfMany = 1. / 3
 	// gatherSpare is which part of the window that the link does not fill may be gathered. Bytes in the
 	// socket take up the window; if they filled it, the sender would stop, and go on by its timers.
 	gatherSpare = 1. / 4
@@ -61,11 +63,8 @@ func (o *owner) gather(t *transfer) {
 		return
 	}
 	rate := o.core.Link(t.link).Rate / float64(max(1, o.looks.reading[t.link]))
-	long := gatherLong
-	if n := o.looks.reading[t.link]; n >= gatherMany {
-		long *= scheduler.Time(n)
-	}
-	t.resp.Gather(gatherBytes(rate, long, l.conns.dataRTT, l.conns.windows[t.stream]))
+	trip := l.conns.dataRTT
+	t.resp.Gather(gatherBytes(rate, gatherFor(o.looks.reading[t.link], trip), trip, l.conns.windows[t.stream]))
 }
 
 // gatherPatience is after what time without a byte a connection of a link is read: one of many is silent
@@ -78,10 +77,18 @@ func (o *owner) gatherPatience(now scheduler.Time, id scheduler.LinkID) schedule
 	return max(gatherPatience, l.conns.dataRTT)
 }
 
+// gatherFor is for how long one of so many connections of a link may gather, whose data has a round trip of trip.
+func gatherFor(connections int, trip scheduler.Time) scheduler.Time {
+	if connections < gatherMany {
+		return min(gatherLong, scheduler.Time(gatherPart*float64(trip)))
+	}
+	return min(scheduler.Time(connections)*gatherLong, scheduler.Time(gatherPartOfMany*float64(trip)))
+}
+
 // gatherBytes is how many bytes are worth a wake-up on a connection that has a rate in bytes per second,
 // may gather for long, and whose data has a round trip of trip and a window in bytes; 0: not known.
 func gatherBytes(rate float64, long, trip scheduler.Time, window int64) int64 {
-	most := rate * min(long.Seconds(), gatherPart*trip.Seconds())
+	most := rate * long.Seconds()
 	spare := gatherSpare * (float64(window) - rate*trip.Seconds())
 	return int64(min(max(rate*gatherTime.Seconds(), min(most, spare)), gatherMost))
 }

@@ -20,14 +20,14 @@ func TestGatherBytes(t *testing.T) {
 		{"no round trip is known", 1e6, 0, 4 << 20, 10_000},
 		{"no window is known", 1e6, 100 * ms, 0, 10_000},
 		{"a near server", 1e6, 3 * ms, 4 << 20, 10_000},
-		{"a third of a round trip", 1e6, 90 * ms, 4 << 20, 30_000},
+		{"two thirds of a round trip", 1e6, 45 * ms, 4 << 20, 30_000},
 		{"a long round trip", 1e6, 300 * ms, 4 << 20, 40_000},
 		{"a window that the link fills", 1e6, 300 * ms, 300_000, 10_000},
 		{"a window with little to spare", 1e6, 300 * ms, 400_000, 25_000},
 		{"a fast link", 1e9, 1 * ms, 4 << 20, gatherMost},
 		{"no link at all", 1e30, 300 * ms, 4 << 20, gatherMost},
 	} {
-		if got := gatherBytes(c.rate, gatherLong, c.trip, c.window); got != c.want {
+		if got := gatherBytes(c.rate, gatherFor(1, c.trip), c.trip, c.window); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", c.what, got, c.want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestGatherOfMany(t *testing.T) {
 			t.Errorf("%s: %d ms, want %d", c.what, got/ms, c.want/ms)
 		}
 	}
-	if one, many := gatherBytes(1e6, gatherLong, 300*ms, 4<<20), gatherBytes(1e6, 64*gatherLong, 300*ms, 4<<20); one != 40_000 || many < 99_999 || many > 100_000 {
+	if one, many := gatherBytes(1e6, gatherFor(7, 300*ms), 300*ms, 4<<20), gatherBytes(1e6, gatherFor(64, 300*ms), 300*ms, 4<<20); one != 40_000 || many < 99_999 || many > 100_000 {
 		t.Errorf("one gathers %d bytes, one of many %d", one, many)
 	}
 }

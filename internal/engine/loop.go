@@ -13,6 +13,9 @@ const (
 	checkpointEvery = scheduler.Second
 	// idleWake bounds how long the owner sleeps, so that stalls are seen.
 	idleWake = 250 * scheduler.Millisecond
+	// pausedWake bounds it while only the consumer of a stream can change anything: observers are
+	// told even so that the download lives. Chosen by hand.
+	pausedWake = 5 * scheduler.Second
 )
 
 // loop drives the scheduler, or reads the object as a single stream, until the object is complete
@@ -29,7 +32,11 @@ func (d *download) loop(ctx, reqs context.Context) {
 			}
 			look, due, moved = now+sampleEvery, now+sampleEvery, nil
 		}
-		timer.Reset(d.waker.set(now, look, due))
+		sleep := d.waker.set(now, look, due)
+		if d.awaitsConsumer(now) {
+			sleep = time.Duration(d.whilePaused(now) - now)
+		}
+		timer.Reset(sleep)
 		select {
 		case <-d.waker.bell:
 		case m := <-d.messages:
@@ -56,6 +63,38 @@ func (d *download) finished() bool {
 // nextWake is until when nothing but a message can be of interest.
 func (o *owner) nextWake(now scheduler.Time) scheduler.Time {
 	return max(now, min(o.core.NextWake(), now+idleWake))
+}
+
+// awaitsConsumer says whether all that a stream's consumer has room for is there for it.
+func (d *download) awaitsConsumer(now scheduler.Time) bool {
+	s := d.to.stream()
+	switch {
+	case s == nil || d.complete || !d.sizeBelieved(now):
+		return false
+	case d.singleStream:
+		return d.single.by != nil && d.single.by.waits.Load()
+	case len(d.transfers) > 0:
+		return false
+	}
+	end := s.Drained() + s.window()
+	if size := d.size(); size >= 0 {
+		end = min(end, size)
+	}
+	return d.claimableFrom0() >= end
+}
+
+// whilePaused is until when the owner sleeps while a consumer pauses: as long again as nothing has
+// come, so that observers see the rates fall at first. Bytes wake it as usual.
+func (d *download) whilePaused(now scheduler.Time) scheduler.Time {
+	last := scheduler.Time(0)
+	for i := range d.links {
+		last = max(last, d.links[i].traffic.lastByte)
+	}
+	until := now + min(max(now-last, idleWake), pausedWake)
+	if !d.singleStream {
+		until = max(now, min(until, d.core.NextWake()))
+	}
+	return until
 }
 
 // lookAround reads the counters of the transfers, lets the scheduler decide, and does what is due.

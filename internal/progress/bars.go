@@ -14,7 +14,7 @@ import (
 	"github.com/mlget/mlget/internal/units"
 )
 
-// redraw is how often bars are drawn anew.
+// redraw is how often bars are drawn anew at most.
 const redraw = 200 * time.Millisecond
 
 // bars shows a run as bars that are redrawn in place. What they say is read from
@@ -27,6 +27,7 @@ type bars struct {
 	screen  screen
 	started bool // the run has
 
+	changed       chan struct{} // something has been added since they were drawn
 	stop, stopped chan struct{}
 }
 
@@ -40,22 +41,29 @@ type fileRow struct {
 
 // newBars begins to draw on w.
 func newBars(w io.Writer) *bars {
-	b := &bars{screen: newScreen(w), stop: make(chan struct{}), stopped: make(chan struct{})}
-	go b.drawAlways()
+	b := &bars{screen: newScreen(w), changed: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	go b.drawChanges()
 	return b
 }
 
-// drawAlways draws as long as the view is there.
-func (b *bars) drawAlways() {
+// drawChanges draws what was added, as long as the view is there.
+func (b *bars) drawChanges() {
 	defer close(b.stopped)
-	tick := time.NewTicker(redraw)
-	defer tick.Stop()
+	wait, drawn := time.NewTimer(0), time.Now()
+	defer wait.Stop()
 	for {
 		select {
 		case <-b.stop:
 			return
-		case <-tick.C:
+		case <-b.changed:
+		}
+		wait.Reset(redraw - time.Since(drawn))
+		select {
+		case <-b.stop:
+			return
+		case <-wait.C:
 			b.draw()
+			drawn = time.Now()
 		}
 	}
 }
@@ -87,6 +95,10 @@ func (b *bars) add(e event.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.board.add(e)
+	select {
+	case b.changed <- struct{}{}:
+	default: // it is known
+	}
 	switch e := e.(type) {
 	case event.RunStarted:
 		b.started = true

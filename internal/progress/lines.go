@@ -13,9 +13,9 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// Lines come by the time that the events name, not by a clock: samples arrive
-// several times a second even when nothing moves, and a simulated run shows the
-// lines that a real one would.
+// Lines come by the time that the events name, not by a clock: samples arrive several times a
+// second, or every five seconds while the consumer of a stream pauses, and a simulated run shows
+// the lines that a real one would.
 const (
 	plainInterval = 5 * scheduler.Second
 	jsonInterval  = 1 * scheduler.Second

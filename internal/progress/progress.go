@@ -32,7 +32,7 @@ const (
 	ModeAuto  Mode = "auto"  // bars on a terminal, lines on one that cannot redraw, else none
 	ModeBar   Mode = "bar"   // a bar for each link and one for the whole, redrawn in place
 	ModePlain Mode = "plain" // a line of text every five seconds
-	ModeJSON  Mode = "json"  // a JSON object on a line every second
+	ModeJSON  Mode = "json"  // a JSON object on a line every second, unless the consumer of a stream pauses
 	ModeNone  Mode = "none"  // notices only
 	ModeAria2 Mode = "aria2" // a Readout's; nobody is told of it
 )

@@ -49,9 +49,10 @@ func (f *File) checkpoint(done []scheduler.Range) error {
 	if err := f.sync(syncData); err != nil {
 		return err
 	}
-	if err := f.whereLacking(done); err != nil {
-		return err
+	if _, lacks := firstHole(f.file, unchecked(done, f.found)); lacks {
+		return f.whereLacking(done)
 	}
+	f.found = slices.Clone(done)
 	if err := f.record(done); err != nil {
 		return err
 	}

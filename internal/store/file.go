@@ -54,6 +54,8 @@ type File struct {
 	standing []string // regular files that may be the object already; see Standing
 	id       identity.Identity
 	broken   error // a sync failed: what is on disk is not known any more
+
+	found []scheduler.Range // bytes that the last checkpoint found on disk
 }
 
 // Name is the path that is being filled in. Commit may have to choose another.
@@ -101,7 +103,7 @@ func (f *File) Restart() error {
 	if f.whole && len(f.standing) > 0 {
 		err = f.unstand()
 	}
-	f.done, f.was, f.adopted = nil, identity.Identity{}, 0
+	f.done, f.found, f.was, f.adopted = nil, nil, identity.Identity{}, 0
 	f.begun, f.whole, f.fresh = false, false, false
 	f.limit.Store(0)
 	if f.nameless {

@@ -109,6 +109,27 @@ func (d *directory) mayGo(path string) error {
 	return nil
 }
 
+// cutSeen is how many bytes of a range's end show whether the file was cut below them: of the
+// largest pages the last one may have been filled again, and the one before been cut within.
+const cutSeen = 2 * 64 << 10
+
+// unchecked are the ranges of done that show whether any of its bytes are lacking, where those of
+// found were there before: what is new, and the end of what is not, since who cuts a file takes off
+// its end. Looking for holes costs 15 µs per MB in memory. Both lists are sorted and disjoint.
+func unchecked(done, found []scheduler.Range) (ranges []scheduler.Range) {
+	for _, r := range done {
+		for ; len(found) > 0 && found[0].End <= r.End; found = found[1:] {
+			if found[0].Off < r.Off {
+				continue // not all of it is claimed any more
+			}
+			ranges = append(ranges, scheduler.Range{Off: r.Off, End: found[0].Off})
+			r.Off = max(found[0].Off, found[0].End-cutSeen)
+		}
+		ranges = append(ranges, r)
+	}
+	return ranges
+}
+
 // whereLacking finds bytes in done that were never written, or were cut off since, as
 // far as the file system can tell. Then nothing is claimed any more.
 func (f *File) whereLacking(done []scheduler.Range) error {

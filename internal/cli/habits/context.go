@@ -17,11 +17,13 @@ const (
 	tookValue // and the value behind it
 )
 
-// size is a number of bytes as wget, curl and aria2 write it.
-var size = regexp.MustCompile(`^[0-9]+[KMGkmg]$`) //nolint:gochecknoglobals // compiled once
+// isSize says whether text is a number of bytes as wget, curl and aria2 write it.
+func isSize(text string) bool { return regexp.MustCompile(`^[0-9]+[KMGkmg]$`).MatchString(text) }
 
-// byteRange is the value of curl's -r.
-var byteRange = regexp.MustCompile(`^([0-9]+-[0-9]*|-[0-9]+)(,[0-9-]+)*$`) //nolint:gochecknoglobals // compiled once
+// isByteRange says whether text is a value of curl's -r.
+func isByteRange(text string) bool {
+	return regexp.MustCompile(`^([0-9]+-[0-9]*|-[0-9]+)(,[0-9-]+)*$`).MatchString(text)
+}
 
 // inContext resolves a letter that means different things in wget, curl and aria2 by the words
 // beside it: words is its translation. value is attached to the letter, or the word after it.
@@ -50,7 +52,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 		}
 	case "b":
 		switch {
-		case size.MatchString(value):
+		case isSize(value):
 			return refuse("is a cookie", "--block-size "+value+" is the size of one read and one write")
 		case value == "" || isURL(value):
 			return refuse("is a cookie", "nohup mlget URL & goes on without a terminal")
@@ -80,7 +82,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 		switch {
 		case l.recursive:
 			return refuse("does not verify certificates, and converts no links", "--insecure, if that is meant")
-		case !attached && size.MatchString(value):
+		case !attached && isSize(value):
 			return refuse("does not verify certificates, and takes no size", "pieces are as large as suits the links")
 		}
 	case "l":
@@ -96,7 +98,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 			return refuse("is how many connections a link has for a file: "+orNothing(value)+" is no number", "mlget fetches files, and no pages with what they show")
 		}
 	case "r":
-		if !attached && byteRange.MatchString(value) {
+		if !attached && isByteRange(value) {
 			return refuse("fetches directories", "only whole files are fetched, and no ranges of them")
 		}
 	case "s":

@@ -222,14 +222,14 @@ func (l *commandLine) apply(name, value, shown string) error {
 	return nil
 }
 
-// aria2 attaches numbers to its letters.
-var attachedNumber = regexp.MustCompile(`^[sxk][0-9]+[KMkm]?$`) //nolint:gochecknoglobals // compiled once
+// hasNumber says whether text is one of aria2's letters with a number attached to it.
+func hasNumber(text string) bool { return regexp.MustCompile(`^[sxk][0-9]+[KMkm]?$`).MatchString(text) }
 
 // group translates letters in one word, -fsSL, of which the last may have a value.
 func (l *commandLine) group(word string) error {
 	letters := word[1:]
 	switch {
-	case attachedNumber.MatchString(letters):
+	case hasNumber(letters):
 		if letters[0] != 'k' && letters[1:] == "1" {
 			l.out = append(l.out, "--parallelism", "1")
 		}
