@@ -138,8 +138,7 @@ bench: build ## compare with other tools over emulated links, quickly; writes do
 
 .PHONY: bench-full
 bench-full: build ## the same with all tools, scenarios and TLS, 10 times: more than a day
-	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tls --out ../../docs/measured/benchmarks.md
+	@bin/linklab bench --document benchmarks
 
 # Reproducible: `make soak SEED=7`. One cell: bin/linklab faults --only NAME. Every line
 # of it in some minutes: `make soak CELLS=200 CRASHES=1 SOAKTIME=10s`.

@@ -47,11 +47,11 @@ func rules() map[string]rule {
 		"internal/sim": {
 			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
 			std:     "cmp errors fmt math math/rand/v2 slices strings time",
-			tests:   "internal/race internal/soaktest",
+			tests:   "internal/race internal/soaktest internal/stats",
 		},
 		// Holds it against the papers.
 		"internal/papers": {
-			imports: "internal/dataset internal/energy internal/linklab/scenario internal/sim internal/terms pkg/scheduler pkg/scheduler/tuning testdata github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/sim internal/stats internal/terms pkg/scheduler pkg/scheduler/tuning testdata github.com/spf13/cobra",
 			tests:   "internal/race internal/soaktest",
 		},
 
@@ -130,7 +130,7 @@ func rules() map[string]rule {
 		// Spares the race detector what only computes.
 		"internal/race": {},
 		// Holds the scheduler to its answers of before; all of it is tests.
-		"internal/replay": {tests: "internal/energy internal/event internal/linklab/scenario internal/race internal/record internal/sim pkg/scheduler"},
+		"internal/replay": {tests: "internal/energy internal/event internal/linklab/scenario internal/race internal/record internal/sim internal/stats pkg/scheduler"},
 		// Says how much a test does that could go on for ever.
 		"internal/soaktest": {imports: "internal/race", std: "os testing time"},
 		"internal/report": {
@@ -196,7 +196,7 @@ func rules() map[string]rule {
 		"internal/cli/report": {imports: "internal/cli/console internal/cli/exit internal/cli/measure internal/energy internal/engine internal/page internal/study github.com/spf13/cobra" +
 			" github.com/spf13/pflag"},
 		"internal/cli/simulate": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/policy internal/dataset internal/energy internal/execpolicy internal/link" +
-			" internal/linklab/scenario internal/sim internal/units pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag"},
+			" internal/linklab/scenario internal/sim internal/stats internal/units pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag"},
 
 		// The laboratory. It shares nothing with mlget's downloads but the bodies of
 		// tests, the models of radios, statistics, and how sizes and files of results are

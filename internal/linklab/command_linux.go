@@ -54,7 +54,7 @@ func (c *Cmd) Wait() error {
 	if c.Process == nil {
 		return err
 	}
-	_ = c.Signal(syscall.SIGKILL) // mostly there is nobody
+	_ = c.Signal(syscall.SIGKILL) // mostly no process is left
 	l := c.lab
 	l.mu.Lock()
 	defer l.mu.Unlock()

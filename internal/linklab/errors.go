@@ -18,5 +18,5 @@ func (e *HintError) Unwrap() error { return e.Err }
 // said by the process whose status it is.
 type StatusError struct{ Status int }
 
-// Error is for those who do not know what it means.
+// Error is the text for callers that do not know the type.
 func (e *StatusError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }

@@ -18,8 +18,8 @@ const guardName = "linklab-guard"
 
 // guardScript waits for the end of its input, which comes with the end of this
 // process, however it ends. It kills the process groups that the last line names,
-// and who else is left in the network namespaces that the line begins with; then it
-// removes the directory. Who is killed may have started somebody just before.
+// and the other processes in the network namespaces that the line begins with; then it
+// removes the directory. A process may start another one just before it is killed.
 const guardScript = `
 spaces=- groups=
 while read -r s g; do spaces=$s groups=$g; done
@@ -40,7 +40,7 @@ rm -rf -- "$1"
 type guard struct {
 	cmd    *exec.Cmd
 	pipe   io.WriteCloser
-	spaces []string // the network namespaces that nobody may be left in
+	spaces []string // the network namespaces in which no process may be left
 }
 
 // startGuard makes a guard over the directory.
@@ -101,7 +101,7 @@ func Scratch(bytes int64) (dir string, remove func() error, err error) {
 
 // scratch makes a directory for a lab, in memory where that has room for the
 // bytes twice: then a disk cannot be what limits the server. Where there is no room for
-// them at all, nobody's disk is filled to find that out. It is the caller's to remove.
+// them at all, it fails at once rather than fill the disk. The caller removes it.
 func scratch(bytes int64) (string, error) {
 	parent := os.TempDir()
 	const memory = "/dev/shm"
@@ -116,7 +116,7 @@ func scratch(bytes int64) (string, error) {
 	}
 	dir, err := os.MkdirTemp(parent, "linklab-")
 	if err == nil {
-		err = os.Chmod(dir, 0o755) // COMMAND may run as somebody else and needs the CA
+		err = os.Chmod(dir, 0o755) // COMMAND may run as another user and needs the CA
 	}
 	if err != nil {
 		return "", fmt.Errorf("scratch directory: %w", err)

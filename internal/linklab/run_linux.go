@@ -40,7 +40,7 @@ func run(c Config, o energyOptions, command, args []string, s streams) (status i
 	return status, o.tell(meter.Energy(o.tail), s.err)
 }
 
-// elevate makes sure that labs can be started by somebody who is not root:
+// elevate lets users who are not root start labs:
 // elsewhere says that it has run this program once more, with these arguments, as
 // the root of a user namespace, and nothing is left to do but to pass on its exit
 // status. For root it does nothing.

@@ -39,8 +39,8 @@ func openTUN(name string) (*tun, error) {
 }
 
 // attach makes the device. One of the same name that was closed lives until the last
-// one has let go of it: who was reading, and a child between its fork and its exec,
-// which on a machine with much to do can take a while.
+// descriptor is closed: that of a pending read, or of a child between fork and exec, which
+// can take a while on a busy machine.
 func attach(fd int, ifr *unix.Ifreq) error {
 	const tries, between = 300, 10 * time.Millisecond
 	for i := 0; ; i++ {

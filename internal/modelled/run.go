@@ -1,6 +1,6 @@
 // Package modelled says what a run's links cost in energy, by the model of the
 // radio behind each and by the bytes and segments of the run's events. Nothing
-// here was measured: whoever shows these figures calls them modelled.
+// here was measured: callers must call these figures modelled.
 //
 // Contract: a Run is one watcher of events and belongs to one goroutine. It
 // believes no event further than arithmetic goes, since records of runs come

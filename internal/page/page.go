@@ -195,7 +195,7 @@ func linkColours(s *study.Study) map[string]plot.Colour {
 	for i, name := range names {
 		at := slices.Index(free, plot.Colour(wanted(name)))
 		switch {
-		case len(free) == 0: // nobody could tell them apart
+		case len(free) == 0: // they could not be told apart
 			colours[name] = []plot.Colour{0, 1, 2, 6, 4}[i%5]
 			continue
 		case at < 0:

@@ -136,8 +136,8 @@ func timesTable(s *study.Study) Table {
 	return t
 }
 
-// maxRatios is how many approaches a table of ratios compares: beyond that nobody can
-// read it.
+// maxRatios is how many approaches a table of ratios compares: a larger one cannot be
+// read.
 const maxRatios = 12
 
 // ratios is the thesis's Tables 5.2, 5.4, 5.7, 6.5, 7.2 and their like: what an

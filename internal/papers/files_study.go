@@ -88,7 +88,7 @@ func filesCase(name, set string, buffer int64, t tuning.Config) (FilesCase, erro
 	if err != nil {
 		return c, err
 	}
-	res, err := sim.RunBatch(cfg)
+	res, err := sim.RunWithBound(cfg)
 	if err != nil {
 		return c, fmt.Errorf("%s of %s, %v: %w", set, name, t.Mode, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/sim"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/testdata"
 )
 
@@ -291,8 +292,8 @@ func (r *ThesisResult) rehearse(table string, wifi, lte float64, estimate bool) 
 	if err != nil {
 		return err
 	}
-	r.SimSeconds, r.SimFastest, r.SimSlowest = sim.Quantile(seconds, 0.5), seconds[0], seconds[len(seconds)-1]
-	r.SimDelta = sim.Quantile(deltas, 0.5)
+	r.SimSeconds, r.SimFastest, r.SimSlowest = stats.Median(seconds), slices.Min(seconds), slices.Max(seconds)
+	r.SimDelta = stats.Median(deltas)
 	r.EstSeconds, r.EstDelta = r.SimSeconds, r.SimDelta
 	if !estimate || !r.guided() {
 		return nil
@@ -300,7 +301,7 @@ func (r *ThesisResult) rehearse(table string, wifi, lte float64, estimate bool) 
 	if seconds, deltas, err = runs(r.Config(table, nil)); err != nil {
 		return err
 	}
-	r.EstSeconds, r.EstDelta = sim.Quantile(seconds, 0.5), sim.Quantile(deltas, 0.5)
+	r.EstSeconds, r.EstDelta = stats.Median(seconds), stats.Median(deltas)
 	return nil
 }
 
@@ -314,8 +315,6 @@ func runs(cfg sim.Config) (seconds, deltas []float64, err error) {
 		seconds = append(seconds, res.Seconds)
 		deltas = append(deltas, res.LinkDelta)
 	}
-	slices.Sort(seconds)
-	slices.Sort(deltas)
 	return seconds, deltas, nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mlget/mlget/internal/race"
 	"github.com/mlget/mlget/internal/sim"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -320,7 +321,7 @@ func describe(t *testing.T, all []suite, was, now map[string]outcome) {
 		}
 		mean, half := interval(logs)
 		slices.Sort(logs)
-		q := sim.Quantile
+		q := stats.Quantile
 		t.Logf("%s: %d of %d; %.5f ± %.5f, %.5f; %.4f to %.4f, %.4f to %.4f; %.3f to %.3f s, %.3f to %.3f s; %.4f to %.4f",
 			all[i].name, changed, len(logs), math.Exp(mean), half, math.Exp(q(logs, 0.5)),
 			q(before, 0.5), q(after, 0.5), q(before, 0.05), q(after, 0.05),

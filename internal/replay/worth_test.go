@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/mlget/mlget/internal/sim"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -164,7 +165,7 @@ func worth(s *suite, with, now map[string]outcome) string {
 	mean, half := interval(logs)
 	here, around := interval(changed)
 	slices.Sort(changed)
-	q := func(p float64) float64 { return 100 * sim.Quantile(changed, p) }
+	q := func(p float64) float64 { return 100 * stats.Quantile(changed, p) }
 	wasted, _ := interval(waste)
 	return fmt.Sprintf("%+.3f±%.3f\t%d\t%+.2f±%.2f\t%+.2f\t%+.2f\t%+.2f\t%+.1f\t%+.2f",
 		100*mean, 100*half, len(changed), 100*here, 100*around, q(0.05), q(0.5), q(0.95), q(1), 100*wasted)

@@ -57,8 +57,8 @@ func energyLine(r Report) string {
 	return s.String()
 }
 
-// slowGauge says how much of a figure is in doubt whose gauge is slower than it was
-// asked.
+// slowGauge is the uncertainty of a figure that comes from a gauge slower than the interval
+// of readings.
 func slowGauge(r Report) string {
 	p, e := r.Power, r.Energy
 	slow := energy.Summary{Refresh: p.RefreshSeconds}

@@ -229,20 +229,6 @@ func Sizes(s dataset.Set) []int64 {
 	return sizes
 }
 
-// RunBatch is Run, and the bound beside it.
-func RunBatch(cfg Config) (Result, error) {
-	bound, err := cfg.Bound()
-	if err != nil {
-		return Result{}, err
-	}
-	res, err := Run(cfg)
-	if err != nil {
-		return res, err
-	}
-	res.BoundSeconds, res.Efficiency = bound, bound/res.Seconds
-	return res, nil
-}
-
 // size learns a file's size from a response.
 func (r *run) size(q *request) {
 	b := r.batch

@@ -27,7 +27,7 @@ func same(n int, bytes int64) []int64 {
 
 func mustRunBatch(t *testing.T, cfg Config) Result {
 	t.Helper()
-	res, err := RunBatch(cfg)
+	res, err := RunWithBound(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
@@ -71,7 +72,7 @@ func crowded(t *testing.T, name, set string, seeds int) goldenCrowd {
 		cfg.Seed, cfg.Crowded = uint64(i), true
 		cfg.Batch = &Batch{Name: set, Files: Sizes(files), Tuning: tuning.Config{Mode: tuning.HAT}}
 		cfg.Size = cfg.Batch.Bytes()
-		res, err := RunBatch(cfg)
+		res, err := RunWithBound(cfg)
 		if err == nil {
 			err = check(cfg, res, res.BoundSeconds)
 		}
@@ -83,7 +84,7 @@ func crowded(t *testing.T, name, set string, seeds int) goldenCrowd {
 	})
 	slices.Sort(eff)
 	slices.Sort(waste)
-	g.Median, g.Worst, g.Waste = round(Quantile(eff, 0.5)), round(eff[0]), round(Quantile(waste, 0.5))
+	g.Median, g.Worst, g.Waste = round(stats.Quantile(eff, 0.5)), round(eff[0]), round(stats.Quantile(waste, 0.5))
 	return g
 }
 

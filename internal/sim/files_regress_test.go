@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mlget/mlget/internal/soaktest"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // goldenFiles is how a mode does over the made-up jobs of many files: as golden.
@@ -27,7 +28,7 @@ func TestRegressionFiles(t *testing.T) {
 	results := make([]Result, n)
 	inParallel(n, func(i int) {
 		cfg := RandomFiles(uint64(i))
-		res, err := RunBatch(cfg)
+		res, err := RunWithBound(cfg)
 		if err == nil {
 			err = check(cfg, res, res.BoundSeconds)
 		}
@@ -81,8 +82,8 @@ func summaryFiles(mode string, results []Result) goldenFiles {
 	slices.Sort(eff)
 	slices.Sort(delta)
 	g := goldenFiles{
-		Mode: mode, Jobs: len(results), Median: round(Quantile(eff, 0.5)), P05: round(Quantile(eff, 0.05)), Worst: round(eff[0]),
-		Delta: round(Quantile(delta, 0.5)), Waste: round(wasted / wanted),
+		Mode: mode, Jobs: len(results), Median: round(stats.Quantile(eff, 0.5)), P05: round(stats.Quantile(eff, 0.05)), Worst: round(eff[0]),
+		Delta: round(stats.Quantile(delta, 0.5)), Waste: round(wasted / wanted),
 	}
 	for _, r := range worst[:5] {
 		g.WorstSeeds = append(g.WorstSeeds, r.Seed)

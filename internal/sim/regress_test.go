@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mlget/mlget/internal/soaktest"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -136,9 +137,9 @@ func summary(policy string, results []Result) golden {
 	slices.Sort(delta)
 	g := golden{
 		Policy: policy, Scenarios: len(results),
-		Median: round(Quantile(eff, 0.5)), P05: round(Quantile(eff, 0.05)), Worst: round(eff[0]),
-		MedianOfRef: round(Quantile(ref, 0.5)), P05OfRef: round(Quantile(ref, 0.05)), WorstOfRef: round(ref[0]),
-		MedianDelta: round(Quantile(delta, 0.5)), P95Delta: round(Quantile(delta, 0.95)), Waste: round(wasted / wanted),
+		Median: round(stats.Quantile(eff, 0.5)), P05: round(stats.Quantile(eff, 0.05)), Worst: round(eff[0]),
+		MedianOfRef: round(stats.Quantile(ref, 0.5)), P05OfRef: round(stats.Quantile(ref, 0.05)), WorstOfRef: round(ref[0]),
+		MedianDelta: round(stats.Quantile(delta, 0.5)), P95Delta: round(stats.Quantile(delta, 0.95)), Waste: round(wasted / wanted),
 	}
 	for _, r := range worst[:5] {
 		g.WorstSeeds = append(g.WorstSeeds, r.Seed)

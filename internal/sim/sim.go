@@ -212,13 +212,16 @@ func Run(cfg Config) (Result, error) {
 	return res, err
 }
 
-// RunWithBound is Run, and the bound and the reference beside it.
+// RunWithBound is Run, and beside it the bound and, of a single file, the reference.
 func RunWithBound(cfg Config) (Result, error) {
 	bound, err := cfg.Bound()
 	if err != nil {
 		return Result{}, err
 	}
-	reference, err := cfg.Reference()
+	reference := 0.0
+	if cfg.Batch == nil {
+		reference, err = cfg.Reference()
+	}
 	if err != nil {
 		return Result{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/soaktest"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // wildGolden is how the default algorithm does over them: quantiles of the bound over
@@ -63,7 +64,7 @@ func TestWild(t *testing.T) {
 	}
 	slices.Sort(eff)
 	g.Mean, g.Waste = round(g.Mean), round(g.Waste)
-	g.Median, g.P25, g.P05, g.Worst = round(Quantile(eff, 0.5)), round(Quantile(eff, 0.25)), round(Quantile(eff, 0.05)), round(eff[0])
+	g.Median, g.P25, g.P05, g.Worst = round(stats.Quantile(eff, 0.5)), round(stats.Quantile(eff, 0.25)), round(stats.Quantile(eff, 0.05)), round(eff[0])
 	t.Logf("%+v", g)
 	if file == "" || t.Failed() {
 		return

@@ -31,7 +31,7 @@ func Quantile(values []float64, q float64) float64 {
 	if a == b {
 		return a // also where both are infinite, whose difference is NaN
 	}
-	return a + (b-a)*part
+	return a + float64((b-a)*part) // on every machine the same
 }
 
 // Median is the value in the middle; NaN if there is none.

@@ -94,7 +94,7 @@ func group(runs []*Run) []*Approach {
 	byKey := make(map[key]*Approach)
 	var keys []key
 	// Those that failed before the size was known come behind, to those of which it is,
-	// and so do those of which nobody knows what they drew.
+	// and so do those without power and energy.
 	known := slices.Clone(runs)
 	slices.SortStableFunc(known, func(a, b *Run) int { return cmp.Compare(unknown(a), unknown(b)) })
 	for _, r := range known {

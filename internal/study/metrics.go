@@ -122,10 +122,10 @@ func joules(of func(*Run) float64) func(*Run) float64 {
 	}
 }
 
-// tailSeconds is how long the measured tail was; NaN if nobody watched it.
+// tailSeconds is how long the measured tail was; NaN if it was not watched.
 func (r *Run) tailSeconds() float64 { return positive(r.Report.Energy.TailSeconds) }
 
-// tailJoules is NaN where a device was measured and nobody watched its tail.
+// tailJoules is NaN where a device was measured, but not its tail.
 func (r *Run) tailJoules() float64 {
 	if e := r.Report.Energy; e.Modelled || e.TailSeconds > 0 {
 		return e.TailJoules

@@ -247,7 +247,7 @@ func (w *watcher) power(e event.Power) {
 
 func (w *watcher) finish(run *Run) {
 	run.Report = w.builder.Report()
-	run.Report.Files = nil // of thousands of files, rows that nobody needs here
+	run.Report.Files = nil // rows of thousands of files are not needed here
 	for i := range w.links {
 		l := &w.links[i]
 		rates, step := l.mbps()

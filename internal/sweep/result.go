@@ -23,7 +23,7 @@ type Measure struct {
 	Bytes   int64   `json:"bytes"`   // of payload
 	CPU     float64 `json:"cpu_seconds"`
 	// Joules is the dynamic energy within Seconds, TailJoules what came after it;
-	// nil: nobody measured or modelled it.
+	// nil: it was neither measured nor modelled.
 	Joules     *float64 `json:"dynamic_joules,omitempty"`
 	TailJoules *float64 `json:"tail_joules,omitempty"`
 	Modelled   bool     `json:"modelled,omitempty"` // of the radios alone, by their models
@@ -31,7 +31,7 @@ type Measure struct {
 	MedianWatts *float64 `json:"median_watts,omitempty"`
 	PeakWatts   *float64 `json:"peak_watts,omitempty"`
 	Connections int      `json:"connections"`
-	ExitCode    int      `json:"exit_code,omitempty"` // of the download; 0 where nobody told
+	ExitCode    int      `json:"exit_code,omitempty"` // of the download; 0: not known
 }
 
 // OK says that every file came.

@@ -70,7 +70,7 @@ func (s *Session) Run(ctx context.Context) error {
 	return nil
 }
 
-// line is a result for people who wait.
+// line is a result as progress output.
 func (r Result) line() string {
 	text := fmt.Sprintf("-j %d -p %d -b %s: ", r.Concurrency, r.Parallelism, size(r.Block))
 	if !r.OK() {

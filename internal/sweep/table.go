@@ -120,7 +120,7 @@ func matrix(b *strings.Builder, corner string, rows, columns []string, cell func
 	}
 }
 
-// CSV writes a line for each setting; a figure that nobody has is empty.
+// CSV writes a line for each setting; a figure that is not known is empty.
 func CSV(w io.Writer, h Header, results []Result) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{
@@ -146,7 +146,7 @@ func CSV(w io.Writer, h Header, results []Result) error {
 }
 
 // JSON writes the header, the summaries and every result as one object; a figure
-// that nobody has is null.
+// that is not known is null.
 func JSON(w io.Writer, h Header, results []Result) error {
 	doc := struct {
 		Header

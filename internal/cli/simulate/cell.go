@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/sim"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/internal/units"
 )
 
@@ -35,21 +36,20 @@ func (o *simulateOptions) repeat(what string, cfg sim.Config, run func(sim.Confi
 // first stands for what all runs of the cell have in common.
 func (c cell) first() *sim.Result { return &c[0] }
 
-// sorted are the values of a figure in all runs, least first.
-func (c cell) sorted(figure func(*sim.Result) float64) []float64 {
+// values are those of a figure in all runs.
+func (c cell) values(figure func(*sim.Result) float64) []float64 {
 	v := make([]float64, len(c))
 	for i := range c {
 		v[i] = figure(&c[i])
 	}
-	slices.Sort(v)
 	return v
 }
 
 func (c cell) median(figure func(*sim.Result) float64) float64 {
-	return sim.Quantile(c.sorted(figure), 0.5)
+	return stats.Median(c.values(figure))
 }
 
-func (c cell) worst(figure func(*sim.Result) float64) float64 { return c.sorted(figure)[0] }
+func (c cell) worst(figure func(*sim.Result) float64) float64 { return slices.Min(c.values(figure)) }
 
 // Figures of a run.
 

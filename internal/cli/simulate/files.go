@@ -158,7 +158,7 @@ func (o *simulateOptions) rehearseJob(name string) (cell, error) {
 			return nil, err
 		}
 	}
-	res, err := sim.RunBatch(cfg)
+	res, err := sim.RunWithBound(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -198,7 +198,7 @@ func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) (cell, e
 	if err := o.energy.apply(&cfg, policy); err != nil {
 		return nil, err
 	}
-	return o.repeat(fmt.Sprintf("%s of %s in mode %s", set, name, mode), cfg, sim.RunBatch)
+	return o.repeat(fmt.Sprintf("%s of %s in mode %s", set, name, mode), cfg, sim.RunWithBound)
 }
 
 // writeBatches prints a line for each scenario, set of files and mode.

@@ -183,8 +183,8 @@ func (b *Battery) show(above float64) {
 	b.above, b.since = above, now
 }
 
-// Shown is what the files have shown until now, in J above the base power: what who
-// misses no reading of them finds. On a busy machine, on which looks come late, that
+// Shown is what the files have shown until now, in J above the base power: what a
+// sampler that misses no reading finds. On a busy machine, on which looks come late, that
 // is not quite what was drawn; late is for how long they have shown the same at most.
 func (b *Battery) Shown() (joules float64, late time.Duration) {
 	b.mu.Lock()

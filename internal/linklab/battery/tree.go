@@ -86,8 +86,8 @@ func (f files) close() error {
 	return errors.Join(errs...)
 }
 
-// file holds one number. Neither the file nor its size ever changes, so that who
-// keeps it open sees every change, as with sysfs, and nobody sees a part of a
+// file holds one number. Neither the file nor its size ever changes, so that a
+// reader that keeps it open sees every change, as with sysfs, and never a part of a
 // number: a reader that meets the end of a file looks there once more, and would
 // find the rest of a longer one. A write of eight bytes is copied as one word.
 type file struct {

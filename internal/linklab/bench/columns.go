@@ -130,7 +130,7 @@ func known(p *float64) float64 {
 	return *p
 }
 
-// counted is a count that is 0 where nobody counts.
+// counted is a count; 0 means that it is not known.
 func counted(n int64) float64 {
 	if n == 0 {
 		return math.NaN()

@@ -69,7 +69,7 @@ type flags struct {
 }
 
 // Command is `linklab bench`. args are the whole command line, for a copy of
-// this process where somebody who is not root needs one.
+// this process where the user is not root.
 func Command(args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
@@ -79,7 +79,7 @@ func Command(args []string) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.runs == 0 && cmd.Flags().Changed("runs") {
-				return errors.New("--runs 0: must be within 1..1000") // 0 is what nobody said
+				return errors.New("--runs 0: must be within 1..1000") // 0 stands for the default
 			}
 			f, err := f.withDocument()
 			if err != nil {

@@ -28,6 +28,7 @@ const (
 func documents() []document {
 	list := func(text string) []string { return strings.Split(text, ",") }
 	return []document{
+		{"benchmarks", "all tools in all scenarios: more than a day", flags{tls: true}},
 		{"beside-aria2", "mlget beside aria2 with 2 and 16 connections: 75 minutes", flags{
 			tools: list("mlget-3,aria2-2,aria2-16"), scenarios: list(bounded + ",wifi-joins,lo"), runs: 5, size: "100MB", tls: true,
 		}},

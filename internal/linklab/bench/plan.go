@@ -17,7 +17,7 @@ const loopback = "lo"
 const loopbackSize = 1e9
 
 // quickLoopback is how often a tool runs over loopback in the quick form, and where processor
-// time is compared, at least: a run takes a second, and nothing there but the machine's own unrest makes one unlike another.
+// time is compared, at least: a run takes a second, and its time depends on the machine's other work alone.
 const quickLoopback = 5
 
 // Options say what is to be run, except for the tools, as a file of results keeps it.
@@ -183,7 +183,7 @@ func (c Config) tool(j Job) Tool {
 // seed is that of a round's links: the same for all tools of the round.
 func (c Config) seed(round int) uint64 { return c.Seed + uint64(round) }
 
-// limit is how long a job's tool may take whose fluid bound is this.
+// limit is the longest time that the tool of a job with this fluid bound may take.
 func (c Config) limit(j Job, bound time.Duration) time.Duration {
 	if j.Files != "" { // of which some tools fetch one after the other
 		return 40*bound + 60*time.Second

@@ -81,7 +81,7 @@ func (s *Session) work(ctx context.Context, jobs []Job) error {
 	return nil
 }
 
-// line is a result for people who wait.
+// line is a result as progress output.
 func (r Result) line() string {
 	text := fmt.Sprintf("%-20s %-8s %-14s ", strings.TrimSuffix(r.Scenario+" "+r.Files, " "), r.Transport, r.Tool)
 	if !r.OK() {

@@ -33,7 +33,7 @@ const (
 	BlackHole      LinkFault = "black-hole"      // silence, for good
 	LinkReset      LinkFault = "rst"             // all connections are reset
 	HalfOpen       LinkFault = "half-open"       // the server has forgotten all connections, and could not say so
-	MTUHole        LinkFault = "mtu-1200"        // larger packets vanish, for good, and nobody says so
+	MTUHole        LinkFault = "mtu-1200"        // larger packets vanish, for good, without an ICMP message
 	Deaf           LinkFault = "deaf"            // nothing arrives any more, all that is sent does
 	Dumb           LinkFault = "dumb"            // nothing that is sent arrives, all else does
 	Twice          LinkFault = "duplicates"      // 30 % of the packets come twice

@@ -41,7 +41,7 @@ type flags struct {
 }
 
 // Command is `linklab faults`. args are the whole command line, for a copy
-// of this process where somebody who is not root needs one.
+// of this process where the user is not root.
 func Command(args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{

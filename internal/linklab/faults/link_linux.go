@@ -61,8 +61,8 @@ func planOf(f LinkFault) plan {
 		BlackHole:      at("down"),
 		AddressChanged: at("gone", "300ms", "back"),
 		MovesTwice:     at("gone", "300ms", "back", "gone", "300ms", "back"),
-		// The kernel takes a device that a socket is bound to for one that leads to
-		// everybody, and tunnels have no ARP that nobody would answer.
+		// A socket that is bound to a device needs no route: the kernel then assumes that every
+		// host is on its link. A tunnel has no ARP that would fail.
 		RouteLost:   at(dropRoutes, "down"),
 		RateZero:    at("rate 0.01"),
 		Loss:        at("loss 5"),

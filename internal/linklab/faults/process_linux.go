@@ -147,7 +147,7 @@ func (p *program) open() []string {
 }
 
 // ownFiles is what this process has open and others inherit: devices, pipes, and what it
-// has inherited itself, as the lock under which somebody runs it.
+// has inherited itself, such as the lock file of a flock that runs it.
 func ownFiles() map[string]bool {
 	const dir = "/proc/self/fd"
 	own := map[string]bool{}

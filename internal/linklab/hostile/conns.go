@@ -66,7 +66,7 @@ func (l trackingListener) Accept() (net.Conn, error) {
 				_ = tc.Close() // nothing has been said
 				continue
 			}
-			set.add(tc) // nobody serves it
+			set.add(tc) // it is not served
 			continue
 		}
 		set.add(tc)

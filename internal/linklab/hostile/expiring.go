@@ -10,7 +10,7 @@ import (
 // keyRequests is how many requests a signed URL is good for, where all expire.
 const keyRequests = 3
 
-// keyOf says whose key it is, and of what.
+// keyOf names a key: its client and its object.
 type keyOf struct {
 	edge netip.Addr
 	n    int

@@ -128,7 +128,7 @@ func rawReply(k Kind, q asked, b testbody.Body) (r reply, ok bool) {
 		chunked(asUsual)
 		r.cutShort()
 	case ChunksAndLength:
-		// Who goes by the other length than a proxy before it reads somebody else's answer.
+		// A client and a proxy that choose differently read different answers (request smuggling).
 		chunked(asUsual)
 		r.lines[lineLength] = "Content-Length: 7\r\n" + r.lines[lineLength]
 	case ChunksLF:
@@ -236,7 +236,7 @@ var errClosed = errors.New("closed")
 
 // linesWithoutEnd writes lines of a header.
 func (s *Server) linesWithoutEnd(w io.Writer, q asked) error {
-	const most = 64 << 20 // nobody waits for more
+	const most = 64 << 20 // enough for any client
 	for n := 0; n < most; {
 		k, err := fmt.Fprintf(w, "X-%d: %01000d\r\n", n, n)
 		if err != nil {

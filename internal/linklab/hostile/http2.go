@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// serveRaw2 speaks HTTP/2 by itself with whoever connects.
+// serveRaw2 speaks HTTP/2 by itself with all clients.
 func (s *Server) serveRaw2(l net.Listener) {
 	config := s.srv.TLSConfig.Clone()
 	config.NextProtos = []string{"h2"}

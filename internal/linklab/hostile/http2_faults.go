@@ -112,7 +112,7 @@ func (h *raw2Conn) instead(st *raw2Stream, q asked, b testbody.Body) bool {
 	return true
 }
 
-// flood sends frames until nobody takes them.
+// flood sends frames until the connection ends.
 func (h *raw2Conn) flood(most int, frame func(int) error) {
 	for i := range most {
 		if h.write(func() error { return frame(i) }) != nil {
@@ -145,7 +145,7 @@ func partFields(q asked, b testbody.Body) []string {
 	return []string{":status", "206", "etag", etag(b), "content-range", fmt.Sprintf("bytes %d-%d/%d", q.off, q.end-1, b.Size)}
 }
 
-// unframed sends an answer whose end END_STREAM alone tells, too early.
+// unframed sends an answer without a length, and END_STREAM too early.
 func (h *raw2Conn) unframed(st *raw2Stream, q asked, b testbody.Body, fields ...string) {
 	if h.header(st, false, fields...) != nil {
 		return

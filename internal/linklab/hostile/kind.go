@@ -22,7 +22,7 @@ const (
 	EdgeETag         Kind = "edge-etag"         // each link's edge has an ETag of its own for the same bytes
 	NoValidators     Kind = "no-validators"     // neither ETag nor Last-Modified
 	Multipart        Kind = "multipart"         // multipart/byteranges for one range
-	Gzip             Kind = "gzip"              // Content-Encoding that nobody asked for
+	Gzip             Kind = "gzip"              // Content-Encoding that was not asked for
 	ChunkedPart      Kind = "chunked-part"      // 206 without Content-Length
 	ChunkedWhole     Kind = "chunked-whole"     // 200 without a length, ranges ignored
 	Interim          Kind = "interim"           // a few 103 before the answer
@@ -48,10 +48,10 @@ const (
 	CutCache         Kind = "cut-cache"       // a proxy that has kept the first three fifths, and takes them for the object
 	EdgeURL          Kind = "edge-url"        // each link is redirected to a URL that is good for it alone
 	OtherCert        Kind = "other-cert"      // TLS: from now on another certificate, a good one
-	BadCert          Kind = "bad-cert"        // TLS: from now on one that nobody vouches for
+	BadCert          Kind = "bad-cert"        // TLS: from now on one of an unknown authority
 )
 
-// What servers do that nobody thinks of.
+// Rare faults of servers.
 const (
 	PartAsWhole      Kind = "part-as-whole"     // 200 with a Content-Range, and nothing but the part
 	WholeAsPart      Kind = "whole-as-part"     // 206 with the right Content-Range, and everything from byte 0 on
@@ -63,19 +63,19 @@ const (
 	Identity         Kind = "identity"          // Content-Encoding: identity
 	ModifiedBack     Kind = "modified-back"     // no ETag, and a Last-Modified that goes back a day
 	Status204        Kind = "status-204"        // nothing there
-	Status304        Kind = "status-304"        // not modified, though nobody asked whether it was
-	Status412        Kind = "status-412"        // a condition that nobody made has failed
+	Status304        Kind = "status-304"        // not modified, to a request without a condition
+	Status412        Kind = "status-412"        // precondition failed, to a request without one
 	Status511        Kind = "status-511"        // log in first
 	RetryOdd         Kind = "retry-odd"         // 503 with a Retry-After that is nonsense
 	RedirectCookie   Kind = "redirect-cookie"   // to itself until a cookie comes back
 	RedirectPingPong Kind = "redirect-pingpong" // two URLs, each to the other one
-	RedirectPort     Kind = "redirect-port"     // to a port where nobody is
+	RedirectPort     Kind = "redirect-port"     // to a closed port
 	RedirectHole     Kind = "redirect-hole"     // to a host that does not answer
 	RedirectOdd      Kind = "redirect-odd"      // 308 to a relative URL with dots and a fragment; right
 	ETagBare         Kind = "etag-bare"         // ETags without quotes
 	ETagEach         Kind = "etag-each"         // each answer has an ETag of its own
 	HangUp           Kind = "hang-up"           // connections are closed as soon as they are there
-	NoHandshake      Kind = "no-handshake"      // and nobody reads what they bring
+	NoHandshake      Kind = "no-handshake"      // connections are accepted and never read
 )
 
 // What one network alone may say of an object, what gives no proof of which object it is
@@ -118,7 +118,7 @@ const (
 	TwoLengths    Kind = "two-lengths"    // two Content-Lengths that differ
 	BadChunks     Kind = "bad-chunks"     // chunks of nonsensical lengths
 	NotHTTP       Kind = "not-http"       // another protocol's greeting
-	Escapes       Kind = "escapes"        // 403 whose reason would drive a terminal
+	Escapes       Kind = "escapes"        // 403 with terminal escapes in its reason
 )
 
 // How HTTP/1 says where a body ends, and what can be wrong with it.
@@ -195,9 +195,9 @@ const (
 	Trailers          Kind = "trailers"           // a right answer that ends with trailers
 	SettingsZero      Kind = "settings-zero"      // SETTINGS in mid-way with all windows and tables at 0
 	GoAwayLower       Kind = "goaway-lower"       // GOAWAY that disowns the stream that is being served
-	GoAwayTwice       Kind = "goaway-twice"       // as those do who shut down in order: 2^31-1, then the last stream
+	GoAwayTwice       Kind = "goaway-twice"       // graceful shutdown: 2^31-1, then the last stream
 	HpackGarbage      Kind = "hpack-garbage"      // a header block that is none
-	EvenStream        Kind = "even-stream"        // an answer on a stream that nobody has opened
+	EvenStream        Kind = "even-stream"        // an answer on a stream that was not opened
 	DataOnZero        Kind = "data-on-zero"       // DATA on no stream
 	UpperNames        Kind = "upper-names"        // names of headers in upper case
 	SplitHeader       Kind = "split-header"       // PING in the middle of a header block

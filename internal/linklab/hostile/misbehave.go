@@ -232,7 +232,7 @@ func login(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(w, page) // whoever does not want it has gone
+	_, _ = io.WriteString(w, page) // the client may have gone
 }
 
 // refuse answers with the status of a fault; false: it has none.

@@ -12,7 +12,7 @@ const (
 	expiring = "/expiring/" // leads to a signed URL of it
 	signed   = "/signed/"
 	loop     = "/loop/"
-	ofEdge   = "/edge/"        // of whose address the query is
+	ofEdge   = "/edge/"        // the query is the client's address
 	portal   = "/portal/login" // no object
 )
 

@@ -182,7 +182,7 @@ func (s *Server) answer(w http.ResponseWriter, q asked, a answer) {
 		}
 		h.Set("Content-Range", a.contentRange)
 	}
-	if status == http.StatusPartialContent { // of a whole object nobody could tell
+	if status == http.StatusPartialContent { // in a whole object no client could see it
 		off += a.shift
 	}
 	switch {

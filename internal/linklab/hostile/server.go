@@ -30,9 +30,9 @@ type Config struct {
 	Body  testbody.Body // the object, or the first of several
 	Other testbody.Body // what it changes into, or is mistaken for
 	Fault Fault
-	Gate  *Gate       // somebody who waits for the download to reach a place; may be nil
+	Gate  *Gate       // where the server stops until it is opened; may be nil
 	TLS   *tls.Config // with a certificate; nil: the listeners for TLS are not served
-	// Renewed is a certificate as good as TLS's, Bad one that nobody vouches for;
+	// Renewed is a certificate as good as TLS's, Bad one of an unknown authority;
 	// both are of use to faults of certificates only.
 	Renewed, Bad tls.Certificate
 }
@@ -86,7 +86,7 @@ func Start(c Config, plain, secure net.Listener) *Server {
 		}
 	}
 	if s.srv.TLSConfig != nil && s.traits.TLS {
-		// Without a name only who has no certificates is asked for one.
+		// Without a server name, GetCertificate is called only if Certificates is empty.
 		s.srv.TLSConfig.Certificates, s.srv.TLSConfig.GetCertificate = nil, s.certificate
 	}
 	if plain != nil {

@@ -58,7 +58,7 @@ func newCA(dir string, hosts []string) (*CA, error) {
 	var leaves [3]tls.Certificate
 	for i := range leaves {
 		by, byKey := root, rootKey
-		if i == 2 { // by an authority that nobody knows
+		if i == 2 { // signed by an authority that clients do not trust
 			by = &x509.Certificate{Subject: pkix.Name{CommonName: "linklab stranger"}}
 			if byKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 				return nil, err
