@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -15,23 +14,13 @@ const (
 	lossAtOnce = 8
 )
 
-// reportDiscarded notes how many bytes the scheduler knows of that a client has received in vain. One of
-// the client's transfers tells of them.
-func (o *owner) reportDiscarded(c *fetch.Client, bytes int64) {
-	for _, t := range o.transfers {
-		if t.client == c {
-			t.discarded = bytes
-		}
-	}
-}
-
 // count tells the scheduler what a transfer has received since it was last told.
 func (o *owner) count(reqs context.Context, t *transfer) {
 	l, link := &o.links[t.link], o.e.links[t.link]
 	least, latest, made := link.handshakes()
 	in := scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(),
-		Handshake: scheduler.Time(least), Trip: l.conns.dataRTT, Behind: t.behindGap,
+		Handshake: scheduler.Time(least), Trip: l.conns.dataRTT,
 	}
 	if o.core.Link(t.link).RTT == 0 { // its handshake tells before any byte does
 		in.RTT = link.leastRTT(nil)
@@ -39,15 +28,10 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if made != l.conns.handshakes {
 		in.Shook = scheduler.Time(latest)
 	}
-	inVain := t.client.InVain()
-	in.Stray = inVain - t.discarded
-	if t.released || t.probe || in.Bytes == t.reported && in.RTT == 0 && in.Shook == 0 && in.Behind == 0 && in.Stray == 0 {
+	if t.released || t.probe || in.Bytes == t.reported && in.RTT == 0 && in.Shook == 0 {
 		return
 	}
-	l.conns.handshakes, t.behindGap = made, 0
-	if in.Stray > 0 {
-		o.reportDiscarded(t.client, inVain)
-	}
+	l.conns.handshakes = made
 	if in.Bytes != t.reported { // packets out of order are told with bytes, which come when the gap is filled
 		in.Reordered = l.traffic.reordered
 		o.received(reqs, t, in.Bytes)
@@ -71,7 +55,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 			l.conns.asked[t.stream] = now
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
 			l.traffic.reordered += g.reordered
-			t.behindGap, l.conns.windows[t.stream] = g.behindGap, g.window
+			l.conns.windows[t.stream] = g.window
 			if g.dataRTT > 0 {
 				t.resp.Trip(time.Duration(g.dataRTT))
 				sum, n = sum+g.dataRTT, n+1

@@ -13,8 +13,6 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/store"
-	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // silent is a trace of connections that nobody is interested in.
@@ -176,74 +174,6 @@ func TestTheSchedulerKnowsWhichConnectionsLast(t *testing.T) {
 			}
 		}))
 	}
-}
-
-// The scheduler hears of what comes for nobody over the connection of requests that wait,
-// and once, however many they are.
-func TestTheSchedulerHearsOfWhatCameInVain(t *testing.T) {
-	t.Run("", timeless(func(t *bubble) {
-		const vain, size, files = 1000, 100 << 10, 20
-		come, answer := make(chan struct{}, files), make(chan struct{})
-		s := serve(t, &shop{gate: func(_ http.ResponseWriter, r *http.Request, o *object) bool {
-			if first := r.URL.Path == fmt.Sprintf("/0/%d", size); !first && o.body.Size == size {
-				select {
-				case come <- struct{}{}:
-				default: // a request for the rest of one, once they are answered
-				}
-				<-answer
-			}
-			return false
-		}})
-		r := newRig(t, &testLink{name: "a"})
-		r.cfg.Record = true
-		r.cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
-		h := &haul{rig: r, errs: map[event.FileID]error{}, out: map[event.FileID]string{}}
-		jobs := make(chan *Job, files)
-		for i := range files {
-			path := fmt.Sprintf("/%d/%d", i, size)
-			h.wares = append(h.wares, ware{path: path})
-			jobs <- &Job{
-				ID: event.FileID(i), URL: at(t, s, "", path), Size: size,
-				Target: store.Target{Dir: r.dir, Name: fmt.Sprint(i)},
-			}
-		}
-		close(jobs)
-		e := r.engine()
-		done := make(chan error, 1)
-		go func() { done <- e.DownloadAll(t.Context(), &Batch{Jobs: jobs, Ended: h}) }()
-		for range files - 1 {
-			<-come
-		}
-		resp, err := e.routes[0].client(0).Get(t.Context(), at(t, s, "", fmt.Sprintf("/99/%d", vain)), 0, vain)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second) // who waits for an answer reads that of the other
-		resp.Discard(0)
-		time.Sleep(time.Second)
-		answered := scheduler.Time(time.Since(r.cfg.Started)) // what comes later is copied here and there
-		close(answer)
-		h.err = <-done
-		e.Close()
-		h.events = r.drain()
-		h.check()
-		h.right()
-		waiting, strays := -1, int64(0) // one does not wait
-		for _, e := range of[event.Step](&h.outcome) {
-			if e.At >= answered {
-				break
-			}
-			strays += e.Input.Stray
-			for _, a := range e.Actions {
-				if a.Kind == scheduler.Start && a.Stream == 0 {
-					waiting++
-				}
-			}
-		}
-		if waiting < 2 || strays != vain {
-			t.Errorf("with %d requests it was told of %d bytes, %d came in vain", waiting, strays, vain)
-		}
-	}))
 }
 
 // slowDisk takes a block only when it may.

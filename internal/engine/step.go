@@ -128,7 +128,6 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	t.client = o.e.routes[t.link].client(t.stream)
 	o.links[t.link].conns.opened &^= 1 << t.stream
 	o.links[t.link].responses.asked = true
-	t.discarded = t.client.InVain()
 	t.turn = t.client.Turn(t.url)
 	t.sent = o.e.now()
 	t.progress = t.sent

@@ -36,7 +36,6 @@ type Client struct {
 	ahead    aheadPool
 	pieces   piecePool
 	vain     atomic.Int64   // payload bytes that came in vain
-	vainTold atomic.Int64   // the part of these that Vain has reported
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
 }
 
@@ -281,13 +280,7 @@ func (c *Client) spare() int64 {
 // Vain is how many payload bytes were received in vain since the last call: of redirects,
 // errors and responses that were given up. Bytes under way when their connection was closed are
 // not known, nor, where the system does not report them, those in its buffer.
-func (c *Client) Vain() int64 {
-	n := c.vain.Load()
-	return n - c.vainTold.Swap(n)
-}
-
-// InVain is how many bytes have come in vain in all, told or not.
-func (c *Client) InVain() int64 { return c.vain.Load() }
+func (c *Client) Vain() int64 { return c.vain.Swap(0) }
 
 // route is where a URL has led with success before.
 type route struct {

@@ -150,8 +150,7 @@ func inputFields(f *form, in *scheduler.Input) {
 	integer(f, 8, "data round trip", &in.Trip)
 	integer(f, 9, "wait", &in.Wait)
 	integer(f, 10, "reordered", &in.Reordered)
-	integer(f, 11, "bytes behind a gap", &in.Behind)
-	integer(f, 12, "stray bytes", &in.Stray)
+	// 11 and 12 were what is not told any more: bytes behind a gap, and of requests cut short.
 	float(f, 13, "bandwidth", &in.Bandwidth)
 	float(f, 14, "watts", &in.Watts)
 	boolean(f, 15, "single", &in.Single)

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -56,12 +55,11 @@ type link struct {
 	shookAt scheduler.Time // when it was last looked for handshakes
 	stood   scheduler.Time // see standing; unknown: to be reckoned again
 
-	disorder float64                       // packets that came out of order
-	stray    [scheduler.MaxStreams]float64 // bytes of requests that were cut short, not told yet, by stream
-	failures int                           // timeouts in a row
-	failed   scheduler.Time                // when the latest of them was counted
-	lost     bool                          // given up
-	told     bool                          // where the object ends, by an answer without a byte of it
+	disorder float64        // packets that came out of order
+	failures int            // timeouts in a row
+	failed   scheduler.Time // when the latest of them was counted
+	lost     bool           // given up
+	told     bool           // where the object ends, by an answer without a byte of it
 	// When the scheduler first and last heard of a byte.
 	lastHeard scheduler.Time
 	count     Link
@@ -392,9 +390,6 @@ func (l *link) advance(from, to scheduler.Time) {
 		for i, q := range c.queue {
 			if q.avail <= from && (i == 0 || l.http2) {
 				q.done += float64(bytes)
-				if q.chunk == scheduler.NoChunk && !c.ghost {
-					l.stray[c.stream] += float64(bytes)
-				}
 				if q.parked > 0 { // all of it is there, and nothing follows
 					q.done = min(q.done, float64(headerBytes+q.asked))
 				}
@@ -407,12 +402,4 @@ func (l *link) advance(from, to scheduler.Time) {
 	if l.meter != nil && crossed > 0 {
 		l.meter.receive(from, to, crossed, l.working())
 	}
-}
-
-// takeStray is how many bytes have come over a stream of requests that had been cut short,
-// since it was last asked for.
-func (l *link) takeStray(stream scheduler.StreamID) int64 {
-	n := math.Floor(l.stray[stream])
-	l.stray[stream] -= n
-	return int64(n)
 }

@@ -238,8 +238,7 @@ func (r *run) look() {
 			continue
 		}
 		shook := l.shook(r.now)
-		stray := l.takeStray(q.stream)
-		if got == q.told && trip == 0 && shook == 0 && stray == 0 {
+		if got == q.told && trip == 0 && shook == 0 {
 			continue
 		}
 		if got != q.told {
@@ -248,7 +247,7 @@ func (r *run) look() {
 		}
 		r.step(scheduler.Input{
 			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder), Shook: shook,
-			Trip: r.dataTrip(l), Stray: stray,
+			Trip: r.dataTrip(l),
 		})
 	}
 	if !r.complete {

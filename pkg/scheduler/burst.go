@@ -12,9 +12,6 @@ const (
 	recordSize = int64(16) << 10
 	// evidence is how many bytes a rate must come of to be compared with another one: four records.
 	evidence = int64(64) << 10
-	// rateRecords is how many records a rate is measured over at least: behind a lost packet one
-	// or two wait, and then arrive together. Chosen by hand.
-	rateRecords = 3
 	// gapMost is the longest time between two bursts, that of a record at 0.13 Mbit/s.
 	gapMost = Second
 )
@@ -53,15 +50,6 @@ func (b *arrivalBurst) setRate(rate float64) {
 // since is when the latest bytes arrived, or now less a gap where that is later: a longer time
 // without bytes counts as idle.
 func (b *arrivalBurst) since(now Time) Time { return max(b.at, now-b.gap) }
-
-// leastBytes is over how many bytes a rate is measured at least; 0 where bytes do not arrive in
-// records, or none arrive any more.
-func (b *arrivalBurst) leastBytes(now Time) int64 {
-	if b.ended(now) || without("records") {
-		return 0
-	}
-	return rateRecords * min(recordSize, b.size)
-}
 
 // ended says whether nothing has arrived for longer than a gap explains. The gap is unknown after
 // a single burst.

@@ -36,28 +36,6 @@ func TestRecordsDoNotShakeTheRate(t *testing.T) {
 	}
 }
 
-// Behind a lost packet the records that follow wait, and come together: that is no slower
-// link, and then a faster one.
-func TestALostPacketDoesNotShakeTheRate(t *testing.T) {
-	const rate = 125e3 // bytes per second
-	l := &link{rtt: roundTrips{min: 60 * Millisecond}}
-	worst := 1.
-	for at := Time(1); at < 8*Second; at += 800 * Millisecond {
-		seen := func(now Time) {
-			if now > 2*Second {
-				worst = max(worst, l.est.rate/rate, rate/l.est.rate)
-			}
-		}
-		byRecords(l, at, at+650*Millisecond, rate, seen)
-		byRecords(l, at+650*Millisecond, at+790*Millisecond, 0, seen)
-		l.load.received += record // what was missing is there
-		byRecords(l, at+790*Millisecond, at+800*Millisecond, 0, seen)
-	}
-	if worst > 1.6 {
-		t.Errorf("the rate is off by a factor of %.2f", worst)
-	}
-}
-
 // The records of a slow link are no pauses of the server's, and what two connections have in
 // turn tells of no limit.
 func TestRecordsAreNoPauses(t *testing.T) {

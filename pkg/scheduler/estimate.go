@@ -39,7 +39,7 @@ type rateSample struct {
 // estimator measures one link: the sum over its requests in flight, never a
 // single request (skjolden, 4.4.3.2).
 type estimator struct {
-	bytes     int64 // that have come so far: see arrived
+	bytes     int64 // that have come so far
 	burst     arrivalBurst
 	rate      float64
 	bandwidth float64
@@ -65,14 +65,6 @@ func (e *estimator) idle(bytes int64) {
 	e.nMarks = 0
 }
 
-// rebase says that n bytes which were counted will not be from now on.
-func (e *estimator) rebase(n int64) {
-	e.bytes -= n
-	for i := range e.nMarks {
-		e.marks[i].bytes -= n
-	}
-}
-
 // observe takes the link's byte count at now. It may be called with an
 // unchanged count: a silent link's rate falls, but not before a round trip has
 // passed since the bytes that started the clock, for the next burst comes then.
@@ -86,7 +78,7 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 	}
 	e.bytes = bytes
 	window := max(rateWindow, 2*rtt)
-	since := e.before(now-window, bytes-e.burst.leastBytes(now))
+	since := e.before(now-window, bytes)
 	if age := e.burst.since(now) - since.at; age >= window/4 {
 		if rate := float64(bytes-since.bytes) / age.Seconds(); rate > e.rate || age >= rtt {
 			e.rate = rate

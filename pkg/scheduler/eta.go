@@ -36,7 +36,6 @@ type eta struct {
 	trip    float64 // round trip in seconds
 	streams *streams
 	last    [MaxStreams]*chunk
-	now     Time
 	full    float64             // the rate, before a thief without work takes its part of it
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
@@ -53,7 +52,7 @@ type eta struct {
 func (v View) eta(id LinkID, o *eta) {
 	c := v.core
 	l := &c.links[id]
-	*o = eta{trip: l.rtt.now().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
+	*o = eta{trip: l.rtt.now().Seconds(), streams: &l.streams, speeds: &l.speeds}
 	for i := range c.flight.chunks {
 		ch := &c.flight.chunks[i]
 		if ch.link != id || ch.copy {
@@ -77,11 +76,6 @@ func (v View) eta(id LinkID, o *eta) {
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
-	}
-	for s := range l.streams.most {
-		if o.last[s] == nil {
-			o.wait[s] = l.discardWait(s, c.now).Seconds()
-		}
 	}
 	o.rate = v.RateOrMean(id) / float64(max(1, o.active))
 	o.full = o.rate
@@ -107,11 +101,6 @@ func (o *eta) speed(s StreamID) float64 {
 	return min(o.full*part, max(grown, share))
 }
 
-// window is how many bytes a stream's connection brings in a round trip, at least.
-func (o *eta) window(s StreamID) int64 {
-	return o.streams.window(s, o.now, o.trip)
-}
-
 // end is in how many seconds a stream will be done.
 func (o *eta) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed[s]) }
 
@@ -131,7 +120,7 @@ func (o *eta) lasts(s StreamID, bytes int64) float64 {
 
 // doubling is how many seconds a stream takes to receive so many bytes in slow start.
 func (o *eta) doubling(s StreamID, bytes int64) float64 {
-	return float64(o.trip * float64(bits.Len64(uint64(bytes/o.window(s)))))
+	return float64(o.trip * float64(bits.Len64(uint64(bytes/o.streams.window(s)))))
 }
 
 // rising says whether most of what a link's only connection has brought, at so many bytes per
@@ -200,9 +189,6 @@ func (l *link) due(ch *chunk, now Time) float64 {
 			in = 0
 		} // bytes are told of now and then
 	}
-	if ch.got == 0 {
-		in = max(in, l.discardWait(ch.stream, now))
-	}
 	return in.Seconds()
 }
 
@@ -242,7 +228,7 @@ func (l *link) trips() Time {
 func (o *eta) delay(stream StreamID) float64 {
 	trips := o.trip * float64(o.streams.trips(stream))
 	if o.owed[stream] == 0 { // at no rate, either
-		return max(trips, o.wait[stream])
+		return trips
 	}
 	return max(trips, o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
 }

@@ -197,7 +197,7 @@ func (f *flight) start(id LinkID, stream StreamID, p part, out []Action) []Actio
 	if l.load.requests == 0 {
 		l.health.lastByte = f.now
 	}
-	if l.load.begin(stream, f.now) {
+	if l.load.begin(stream) {
 		l.streams.conn[stream].heard = f.now
 	} else {
 		l.streams.piped |= 1 << stream
@@ -241,9 +241,6 @@ func (f *flight) end(i int, out []Action) []Action {
 	if last {
 		l.streams.piped &^= 1 << ch.stream
 	}
-	if ch.left() > 0 || last {
-		l.dropGap(ch.stream)
-	}
 	if l.load.requests == 0 {
 		l.health.probing = false
 	}
@@ -256,7 +253,7 @@ func (f *flight) end(i int, out []Action) []Action {
 	l.listen(f.now)
 	f.drop(i)
 	if l.load.requests == 0 {
-		l.est.idle(l.load.arrived())
+		l.est.idle(l.load.received)
 		l.pace.pause()
 	}
 	if ch.copy {

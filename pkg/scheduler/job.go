@@ -41,7 +41,7 @@ func (b *batch) follow(id LinkID, plan *Plan, l *link) {
 		}
 	}
 	if n := plan.Connections(); n > 0 {
-		l.streams.narrowTo(StreamID(n), l)
+		l.streams.most, l.streams.narrowing.goal = StreamID(n), 0
 	}
 }
 

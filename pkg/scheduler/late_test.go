@@ -32,41 +32,7 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 	}
 }
 
-// A sender that has waited for its timeout begins with a packet, and doubles.
-func TestAConnectionStartsAnewAfterATimeout(t *testing.T) {
-	const trip = 100 * Millisecond
-	r := batchRig(t, trip)
-	r.add(0, 0, 10<<20, false)
-	r.expect(1 << 30)
-	r.tick()
-	c, s := r.core, &r.core.links[0].streams
-	r.now += 2 * trip
-	for i := range int64(10) {
-		r.now += 10 * Millisecond
-		r.step(Input{Kind: Progress, Chunk: 0, Bytes: (i + 1) * 10_000})
-	}
-	if w := s.window(0, r.now, trip.Seconds()); w != 100_000 {
-		t.Errorf("it brings %d bytes at once", w)
-	}
-	c.links[0].speeds.rate[0] = 5e6
-	r.now += trip + leastTimeout + Millisecond
-	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 101_000})
-	for i, want := range []int64{2 * segment, 4 * segment, 8 * segment} {
-		if w := s.window(0, r.now+Time(i)*trip, trip.Seconds()); w != want {
-			t.Errorf("%d round trips after a timeout it brings %d bytes", i, w)
-		}
-	}
-	if rate := c.links[0].speeds.rate[0]; rate != initialWindow/trip.Seconds() {
-		t.Errorf("it is taken to carry %.0f bytes/s", rate)
-	}
-	s.lose(0, c.flight.next)
-	if w := s.window(0, r.now, trip.Seconds()); w != initialWindow {
-		t.Errorf("a new connection brings %d bytes at once", w)
-	}
-}
-
-// Near the end of a job files of unknown size come first, and are not asked for by a
-// connection that will not have the answer in time.
+// Near the end of a job files of unknown size come first.
 func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
@@ -86,18 +52,6 @@ func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
 		if len(first) == 0 || (first[0].Off == mib) != c.fresh {
 			t.Errorf("with %d bytes more: %v", c.more, first)
 		}
-	}
-	r := batchRig(t, 300*Millisecond)
-	r.known(1e6)
-	q := &r.core.links[0].load.queues[0]
-	r.add(0, 0, mib, true)
-	r.expect(0)
-	if a := (View{r.core}).asker(0, 0); a.tooBusyToLearn() {
-		t.Error("an idle connection is too busy")
-	}
-	q.requests, q.pending = 1, 900_000
-	if a := (View{r.core}).asker(0, 0); !a.tooBusyToLearn() {
-		t.Error("a connection that is busy to the end is not")
 	}
 }
 

@@ -18,10 +18,6 @@ type load struct {
 	received  int64 // bytes received, in all
 	began     int64 // bytes that it had received when it last began to work
 	preempted int   // requests taken over before they were answered, since it last received a byte
-
-	discarded int64 // bytes of requests that had been cut short
-	useful    Time  // when it last brought bytes of others, or was asked after it had nothing to do
-	behindGap int64 // bytes of its first connection that wait behind a gap
 }
 
 // owe notes that a stream has been asked for so many bytes more.
@@ -40,11 +36,8 @@ func (o *load) doubt(stream StreamID, over int64) {
 func (o *load) owed() int64 { return o.pending - o.over }
 
 // begin notes a request on a stream, and says whether it is the first one there.
-func (o *load) begin(stream StreamID, now Time) (first bool) {
+func (o *load) begin(stream StreamID) (first bool) {
 	if o.requests == 0 {
-		if !o.asked || !o.fruitless() {
-			o.useful = now
-		}
 		o.began = o.received
 	}
 	o.asked = true
@@ -69,15 +62,12 @@ func (o *load) end(stream StreamID) (last bool) {
 }
 
 // got notes that so many bytes have come that were asked for.
-func (o *load) got(bytes int64, now Time) {
-	o.received, o.useful, o.preempted = o.received+bytes, now, 0
+func (o *load) got(bytes int64) {
+	o.received, o.preempted = o.received+bytes, 0
 }
 
 // fruitless says whether nothing has come since the link last began to work.
 func (o *load) fruitless() bool { return o.received == o.began }
-
-// arrived is how many bytes have come, in all, those behind a gap and those that are discarded included.
-func (o *load) arrived() int64 { return o.received + o.behindGap + o.discarded }
 
 // bdp is how many bytes the link has on the way at its present rate: while it owes fewer, it
 // was not asked for all it can carry.

@@ -397,7 +397,7 @@ func TestAFreeConnectionIsAskedFirst(t *testing.T) {
 			t.Errorf("%s: connection %d, want %d", name, got, tt.want)
 		}
 		if tt.want == 1 { // until something has come that was asked for since
-			l.streams.hear(&chunk{id: 9}, 1, 0, 0)
+			l.streams.hear(&chunk{id: 9}, 1, 0)
 			if got, _ := r.core.assignment.ready(0); got != 0 {
 				t.Errorf("%s: connection %d when it has been heard of", name, got)
 			}
@@ -411,7 +411,7 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 	c := r.core
 	s := &c.links[1].streams
 	s.server.lasting = true
-	s.hear(&chunk{id: last.Chunk}, 1, c.now, 0)
+	s.hear(&chunk{id: last.Chunk}, 1, c.now)
 	if s.idleTrips(0) != 1 {
 		t.Fatal("it is not free before")
 	}
@@ -430,7 +430,7 @@ func TestSharesStayAlike(t *testing.T) {
 	}
 	n, each, _ := l.shares(1<<20, false)
 	for s := range StreamID(10) {
-		l.streams.hear(&chunk{stream: s + 1, got: 1000}, 1000, 2*Second, 0)
+		l.streams.hear(&chunk{stream: s + 1, got: 1000}, 1000, 2*Second)
 	}
 	if now, share, _ := l.shares(1<<20, false); n != 21 || now != n || share != each {
 		t.Errorf("%d connections, %d bytes each; then %d, %d bytes", n, each, now, share)

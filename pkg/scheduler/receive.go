@@ -60,21 +60,15 @@ func (f *flight) observe(i int, in *Input) {
 			l.answered(ch, f.now)
 		}
 		l.health.inVain = 0
-		late := f.now - l.expected(ch) - l.turnTime() - l.rtt.known()
 		ch.got = got
 		f.came(ch, fresh)
 		if !ch.copy {
 			l.load.owe(ch.stream, -fresh)
 		}
-		l.load.got(fresh, f.now)
-		l.fillGap(ch.stream, fresh)
+		l.load.got(fresh)
 		l.health.lastByte = f.now
 		l.linkUse.failingSince = Never
 		l.speeds.total[ch.stream] += fresh
-		if l.streams.hear(ch, fresh, f.now, late) {
-			l.speeds.restart(ch.stream, l.rtt.known())
-		}
+		l.streams.hear(ch, fresh, f.now)
 	}
-	l.holdBehindGap(ch.stream, min(in.Behind, unsized), f.now)
-	l.discard(ch.stream, min(in.Stray, unsized), f.now)
 }

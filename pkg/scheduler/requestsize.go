@@ -5,9 +5,6 @@ const (
 	// A file of unknown size that takes a connection no longer than briefTrips round trips is not
 	// shared out.
 	briefTrips = 4
-	// learnFirst is how many round trips an idle connection takes to learn a file's size, and to
-	// share the file out.
-	learnFirst = 2.5
 	// A piece of at most wholePiece bytes is asked for as a whole if that takes a connection no
 	// longer than wholeSeconds, since what slow ones have in hand at the end has to be taken from
 	// them. A piece of at most leastWhole bytes may take longer.
@@ -82,21 +79,7 @@ func (a *asker) ofFile(size int64, p *part, guesses *guesses) int64 {
 	if p.guess && guesses.learnt == 0 && !a.bounded && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
-	if p.guess && size < whole && a.tooBusyToLearn() {
-		return 0
-	}
 	return size
-}
-
-// tooBusyToLearn says whether the connection has so much to do that, by the time at which
-// all links can be done, what it could learn of a file would not have been shared out and
-// fetched: others ask sooner.
-func (a *asker) tooBusyToLearn() bool {
-	q := &a.link.load.queues[a.stream]
-	if without("too-busy-to-learn") || q.requests == 0 || a.rate <= 0 || a.bounded {
-		return false
-	}
-	return float64(q.pending)/a.rate+float64(learnFirst*a.link.rtt.known().Seconds()) > a.finish
 }
 
 // wholeMost is up to how many bytes a piece is asked for as a whole.

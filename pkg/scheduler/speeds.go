@@ -61,17 +61,6 @@ func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID,
 	}
 }
 
-// restart forgets what a connection brought before a timeout: it starts slowly again.
-func (s *speeds) restart(i StreamID, trip Time) {
-	if without("restart-speed") {
-		return
-	}
-	s.since[i] = 0
-	if least := initialWindow / trip.Seconds(); s.rate[i] > least {
-		s.rate[i] = least
-	}
-}
-
 // of is the rate of a connection, the mean while it is not known.
 func (s *speeds) of(i StreamID) float64 {
 	if r := s.rate[i]; r > 0 {

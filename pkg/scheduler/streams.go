@@ -80,14 +80,11 @@ type server struct {
 
 // conn is what is known of one connection.
 type conn struct {
-	heard      Time    // when it received its last byte, or was asked for its first
-	discarding Time    // since when all that it brings is discarded; 0: it is not
-	cut        ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
-	inVain     uint8   // releases in a row for silence, with nothing received
-	brought    int64   // bytes
-	// When it last came back from a silence after which it had to start anew; 0: it has not.
-	resumed Time
-	early   Time // when it was opened for requests to come; 0: it was not
+	heard   Time    // when it received its last byte, or was asked for its first
+	cut     ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
+	inVain  uint8   // releases in a row for silence, with nothing received
+	brought int64   // bytes
+	early   Time    // when it was opened for requests to come; 0: it was not
 }
 
 // task is what remains to be done: what a connection, or a trial of more of them, must be worth.
@@ -185,21 +182,12 @@ func longest(floor Time, trips float64, rtt Time) Time {
 	return max(floor, Time(trips*float64(rtt)))
 }
 
-// leastTimeout is by how much a sender's retransmission timeout exceeds the trip, at
-// least, on Linux.
-const leastTimeout = 200 * Millisecond
-
-// hear notes that a stream has received so many bytes, late beyond a round trip by the given time.
-// anew says that its connection starts slowly again after a timeout.
-func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
+// hear notes that a stream has received so many bytes.
+func (s *streams) hear(ch *chunk, bytes int64, now Time) {
 	if ch.got == bytes && s.server.single { // the connection is another one
 		s.conn[ch.stream].brought, s.server.replaced = 0, now
 	}
 	s.conn[ch.stream].brought += bytes
-	s.conn[ch.stream].discarding = 0
-	if anew = late > leastTimeout && !without("timeout-window"); anew {
-		s.conn[ch.stream].resumed = now
-	}
 	s.conn[ch.stream].heard = now
 	s.worked |= 1 << ch.stream
 	s.broken &^= 1 << ch.stream
@@ -207,7 +195,6 @@ func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
 	if ch.id >= s.conn[ch.stream].cut {
 		s.conn[ch.stream].cut = 0
 	}
-	return anew
 }
 
 // cutShort notes that a request has been cut short, and with it the connection, unless
@@ -223,17 +210,8 @@ func (s *streams) lose(id StreamID, next ChunkID) {
 	s.conn[id] = conn{heard: s.conn[id].heard, inVain: s.conn[id].inVain, cut: next}
 }
 
-// window is how many bytes a connection brings in a round trip of so many seconds, at
-// least. After a timeout it starts anew, with a single packet, and twice as many in
-// each round trip (RFC 5681, 3.1).
-func (s *streams) window(id StreamID, now Time, trip float64) int64 {
-	most := max(initialWindow, s.conn[id].brought)
-	if at := s.conn[id].resumed; at > 0 && trip > 0 {
-		rounds := min(20, (now-at).Seconds()/trip)
-		most = min(most, 2*segment<<int(rounds))
-	}
-	return most
-}
+// window is how many bytes a connection brings in a round trip, at least.
+func (s *streams) window(id StreamID) int64 { return max(initialWindow, s.conn[id].brought) }
 
 // trips is how many round trips a request takes to its first byte.
 func (s *streams) trips(id StreamID) Time {

@@ -4,10 +4,6 @@ package scheduler
 const (
 	// worthRTTs is how many of the thief's round trips a takeover must gain.
 	worthRTTs = 0.5
-	// worthIdle is for how many seconds a link must otherwise be idle before the end for a
-	// takeover to be worth less than that: a slow link cannot gain much, but links are to end
-	// together (thesis, 5.1: Link Δ). It holds for links with a measured rate only.
-	worthIdle = 0.08
 	// farSlower is how many times as long as the thief alone a victim must need for a rest that
 	// is too small to share to be taken from it whole.
 	farSlower = 2
@@ -214,13 +210,9 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 	if !without("start-mean") && !t.batch && from != own && t.links[ch.link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
-	delay := own.delay(t.stream)
-	x := balanced(rest, rs, rv, delay-from.wait[victim])
-	switch {
-	case l.streams.server.single: // links that take a little from each other in turns gain nothing
+	x := balanced(rest, rs, rv, own.delay(t.stream)-from.wait[victim])
+	if l.streams.server.single { // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
-	case !without("worth-idle") && !t.batch && from != own && own.active <= 1 && end-delay >= worthIdle && l.est.measured():
-		worth = 0
 	}
 	if x >= float64(l.atLeast(t.cfg.minRequest())) && end-own.soonest(t.stream, int64(x)) >= worth {
 		return int64(x)

@@ -185,39 +185,6 @@ func TestTheLastConnectionsDoNotCarryAllOfIt(t *testing.T) {
 	}
 }
 
-// TestASlowLinkIsKeptBusy: a link that can take over but little of what a fast one still
-// has to bring gains no time that would be worth it, but it ends with the fast one.
-func TestASlowLinkIsKeptBusy(t *testing.T) {
-	const slow, fast, trip = 240e3, 8e6, 60 * Millisecond
-	for ms, busy := range map[int64]bool{
-		60:  false, // it would not even answer before
-		130: false, // worth less than a request
-		250: true,
-	} {
-		rest := ms * fast / 1000
-		r, last := idleRig(t, rest)
-		c := r.core
-		for i, rate := range []float64{slow, fast} {
-			l := &c.links[i]
-			l.rtt.min, l.est.rate, l.speeds = trip, rate, speeds{}
-			l.streams.conn[0].heard = r.now
-		}
-		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
-		ch.issued, ch.got = r.now-Second, 1 // it flows
-		out := c.assignment.steal(0, 0, nil)
-		if busy != (len(out) == 2) {
-			t.Errorf("%d ms before the end: %+v", ms, out)
-			continue
-		}
-		if busy {
-			n := out[1].Range.Len()
-			if ends := trip.Seconds() + float64(n)/slow; n < leastRequest || ends > float64(ms)/1000 {
-				t.Errorf("%d ms before the end it is asked for %d bytes", ms, n)
-			}
-		}
-	}
-}
-
 // What a slow link has asked for twice is not lost for a faster one: it takes that over, but
 // not when one of the two is about to have it.
 func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {

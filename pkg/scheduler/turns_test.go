@@ -27,9 +27,6 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		for s := range n {
 			l.streams.conn[s].brought = 1 << (10 + rnd.IntN(11))
 			l.streams.conn[s].heard = r.now - Time(rnd.IntN(600))*Millisecond
-			if rnd.IntN(2) == 0 { // it came back from a timeout
-				l.streams.conn[s].resumed = r.now - Time(rnd.IntN(1000))*Millisecond
-			}
 			if rnd.IntN(3) > 0 {
 				end := off + int64(1+rnd.IntN(30))<<12
 				c.startAt(0, StreamID(s), Range{off, end})
