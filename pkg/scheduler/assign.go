@@ -25,10 +25,14 @@ const (
 // lists unless a source is named; see docs/scheduler.md.
 const (
 	// Where there are many files, a connection should have been asked for what its share of the link's
-	// rate brings in aheadFloor, and for aheadLeast bytes while its own rate is unknown. Connections
+	// rate brings in aheadFloor, for aheadLeast bytes while its own rate is unknown, and while the link's
+	// is, for aheadWindows times what it has brought, up to aheadUnmet bytes: among the next files are
+	// some whose servers answer. Connections
 	// differ, and what is requested too early costs nothing before the end of the job.
-	aheadLeast = 4 * initialWindow
-	aheadFloor = 100 * Millisecond
+	aheadLeast   = aheadWindows * initialWindow
+	aheadWindows = 4
+	aheadUnmet   = 256 << 10
+	aheadFloor   = 100 * Millisecond
 	// When a job lasts no more than learnTrips round trips, files of unknown size go before those
 	// in progress: an answer comes behind all that its connection was asked for before, and what
 	// it tells of must still be shared out.
@@ -259,7 +263,10 @@ func (a *assignment) askAhead(id LinkID, stream StreamID) float64 {
 	ahead := max(l.beforeAnswer()*share, l.slowStartDemand(stream))
 	if a.cfg.Batch {
 		ahead = max(ahead, l.est.rate*aheadFloor.Seconds()*share)
-		if l.speeds.rate[stream] <= 0 {
+		switch {
+		case l.est.rate <= 0:
+			ahead = max(ahead, float64(min(aheadUnmet, aheadWindows*max(initialWindow, l.streams.conn[stream].brought))))
+		case l.speeds.rate[stream] <= 0:
 			ahead = max(ahead, aheadLeast)
 		}
 	}
