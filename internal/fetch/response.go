@@ -126,18 +126,23 @@ func (r *Response) Read(p []byte) (int, error) {
 
 // Waits says whether the connection can report that something has arrived, so that a caller
 // with many responses needs memory only for active ones: see Wait.
-func (r *Response) Waits() bool {
-	b, ok := r.body.(waiter)
-	return ok && r.err == nil && r.pos != r.End && b.tells()
+func (r *Response) Waits() bool { return r.waiter() != nil }
+
+// waiter is the body, if it can report that now; nil: it cannot.
+func (r *Response) waiter() waiter {
+	if b, ok := r.body.(waiter); ok && r.err == nil && r.pos != r.End && b.tells() {
+		return b
+	}
+	return nil
 }
 
 // Wait returns when a Read of at most n bytes of a Response that Waits need not wait, as
 // far as the connection can tell; and how many bytes have come, or 0 where it cannot tell.
 func (r *Response) Wait(n int) (there int64) {
-	if !r.Waits() {
-		return 0
+	if b := r.waiter(); b != nil {
+		return b.wait(n)
 	}
-	return r.body.(waiter).wait(n) //nolint:errcheck,forcetypeassert // Waits has looked
+	return 0
 }
 
 // passed books n bytes that came with an error of the body, and returns what the error means
