@@ -37,8 +37,6 @@ const (
 	// in progress: an answer comes behind all that its connection was asked for before, and what
 	// it tells of must still be shared out.
 	learnTrips = 6
-	// Idle connections wait for dryTrips round trips for bytes that may not be requested yet.
-	dryTrips = 5
 )
 
 // worthJoining is how long the other links must still be busy for a link without a connection to
@@ -70,13 +68,12 @@ type assignment struct {
 	drained int64 // bytes that the consumer of a stream has read
 
 	// What one assignment has found out:
-	order    []LinkID    // the order in which links are served
-	states   []linkState // of the links
-	lasts    float64     // how many seconds more the job will last; forever while that is not known
-	asking   bool        // files of unknown size go first, so that all sizes are known soon
-	helping  bool        // idle connections help others
-	anyway   bool        // the policy gave nothing to any link
-	drySince Time        // since when all is asked for that may be; Never: it is not
+	order   []LinkID    // the order in which links are served
+	states  []linkState // of the links
+	lasts   float64     // how many seconds more the job will last; forever while that is not known
+	asking  bool        // files of unknown size go first, so that all sizes are known soon
+	helping bool        // idle connections help others
+	anyway  bool        // the policy gave nothing to any link
 }
 
 // linkState is what one assignment has found out about a link.
@@ -114,7 +111,7 @@ func (a *assignment) prepare() {
 	for i := range a.links {
 		trip = max(trip, a.links[i].rtt.min)
 	}
-	a.helping = !a.cfg.Batch || a.starved(a.freeMap, a.flight.now, trip)
+	a.helping = !a.cfg.Batch || a.freeMap.allAsked()
 	a.lasts = forever
 	if rate := a.view.SumRate(); a.freeMap.last() && rate > 0 {
 		a.lasts = float64(a.flight.left()) / rate
@@ -151,20 +148,6 @@ func (a *assignment) arrange(links []link) {
 		return l.est.rate / float64(l.load.requests+1)
 	}
 	slices.SortFunc(a.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
-}
-
-// starved says whether there is nothing left to ask for. Bytes that have not been requested because
-// they may not exist are waited for, but only for as long as it takes to learn that over the link
-// with the longest round trip.
-func (a *assignment) starved(free *freeMap, now, longestTrip Time) bool {
-	open, _ := lowest(&free.open)
-	fresh, _ := lowest(&free.fresh)
-	if !free.last() || open < MaxClasses || fresh < MaxClasses {
-		a.drySince = Never
-		return false
-	}
-	a.drySince = min(a.drySince, now)
-	return free.empty() || now-a.drySince > longest(aheadFloor, dryTrips, longestTrip)
 }
 
 // assignTo lets one of a link's connections ask for something, or take something over.
@@ -204,6 +187,7 @@ func (a *assignment) ready(id LinkID) (best StreamID, found bool) {
 		return l.streams.first(), true
 	}
 	fewest := Never // round trips to the first byte over the best one, if it is idle
+	least := 0.0    // what it has to do, if it is not
 	for s := range l.streams.most {
 		q := &l.load.queues[s]
 		switch {
@@ -225,8 +209,12 @@ func (a *assignment) ready(id LinkID) (best StreamID, found bool) {
 		case float64(q.pending) > a.askAhead(id, s):
 			continue
 		}
-		if !found || fewest == Never && q.pending < l.load.queues[best].pending {
-			best, found = s, true
+		wait := float64(q.pending + 1)
+		if a.cfg.Batch {
+			wait /= l.shareOf(s)
+		}
+		if !found || fewest == Never && wait < least {
+			best, found, least = s, true, wait
 		}
 	}
 	return best, found

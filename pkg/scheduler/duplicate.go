@@ -45,7 +45,7 @@ func (t *thief) worthReplacing(ch *chunk, end float64) bool {
 		return false // it is at it
 	}
 	rest := ch.left()
-	if without("replace-duplicate") || t.batch || t.own.last[t.stream] != nil || t.link.load.preempted > 0 || t.link.est.rate <= 0 || rest > t.room {
+	if without("replace-duplicate") || t.own.last[t.stream] != nil || t.link.load.preempted > 0 || t.link.est.rate <= 0 || rest > t.room {
 		return false
 	}
 	alone := t.own.soonest(t.stream, rest)

@@ -73,6 +73,13 @@ func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 	return best, place
 }
 
+// allAsked says whether all bytes have been asked for that are sure to exist.
+func (s *freeMap) allAsked() bool {
+	open, _ := lowest(&s.open)
+	fresh, _ := lowest(&s.fresh)
+	return s.last() && open == MaxClasses && fresh == MaxClasses
+}
+
 // firstGuess finds the first file of unknown size that was not asked for: its list and its place
 // there, below 0 if there is none.
 func (s *freeMap) firstGuess() (Class, int) {

@@ -9,11 +9,6 @@ const (
 	farSlower = 2
 	// helpTries is at how many victims an idle connection looks.
 	helpTries = 4
-	// batchWorth takes the place of worthRTTs where there are many files: more connections are
-	// lost to takeovers than at one file's end. ownWorth multiplies it if thief and victim are of
-	// one link.
-	batchWorth = 1
-	ownWorth   = 2
 	// answerTrips is after how many round trips of another link a request that was not answered
 	// is late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
@@ -201,13 +196,7 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 		return int64(min(x, rest-float64(t.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
-	if t.batch {
-		worth = batchWorth * own.trip
-		if from == own { // its victim loses a connection over the same bottleneck
-			worth *= ownWorth
-		}
-	}
-	if !without("start-mean") && !t.batch && from != own && t.links[ch.link].est.rate <= 0 {
+	if !without("start-mean") && from != own && t.links[ch.link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
 	x := balanced(rest, rs, rv, own.delay(t.stream)-from.wait[victim])
