@@ -253,7 +253,6 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		if c.batch.planned(in.Link) { // a plan outlives the network
 			l.streams.most = StreamID(c.batch.plans[in.Link].Connections())
 		}
-		c.links.retryBanned(c.now)
 		return out
 	}
 	if in.Terms != (Terms{}) && in.Terms.Validate() == nil {
