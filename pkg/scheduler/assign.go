@@ -70,7 +70,6 @@ type assignment struct {
 	// What one assignment has found out:
 	order   []LinkID    // the order in which links are served
 	states  []linkState // of the links
-	lasts   float64     // how many seconds more the job will last; forever while that is not known
 	asking  bool        // files of unknown size go first, so that all sizes are known soon
 	helping bool        // idle connections help others
 	anyway  bool        // the policy gave nothing to any link
@@ -94,7 +93,15 @@ func newAssignment(c *Core) assignment {
 // other, and lets idle ones take over what others are too slow with. If the policy gives nothing to
 // any link and nothing is in flight, the first one that can asks: the download must go on.
 func (a *assignment) assign(out []Action) []Action {
-	if a.prepare(); a.freeMap.empty() && !a.helping {
+	if a.helping, a.asking = true, false; a.cfg.Batch {
+		trip := Time(0)
+		for i := range a.links {
+			trip = max(trip, a.links[i].rtt.min)
+		}
+		a.helping = a.freeMap.allAsked()
+		a.asking = a.lasts() < learnTrips*trip.Seconds() && !without("sizes-first")
+	}
+	if a.freeMap.empty() && !a.helping {
 		return out
 	}
 	a.anyway = false
@@ -105,18 +112,12 @@ func (a *assignment) assign(out []Action) []Action {
 	return a.fetchHead(out)
 }
 
-// prepare finds out what holds for all links.
-func (a *assignment) prepare() {
-	trip := Time(0)
-	for i := range a.links {
-		trip = max(trip, a.links[i].rtt.min)
-	}
-	a.helping = !a.cfg.Batch || a.freeMap.allAsked()
-	a.lasts = forever
+// lasts is how many seconds more the job will last; forever while that is not known.
+func (a *assignment) lasts() float64 {
 	if rate := a.view.SumRate(); a.freeMap.last() && rate > 0 {
-		a.lasts = float64(a.flight.left()) / rate
+		return float64(a.flight.left()) / rate
 	}
-	a.asking = a.cfg.Batch && a.lasts < learnTrips*trip.Seconds() && !without("sizes-first")
+	return forever
 }
 
 // assignRounds serves the links in turn until none takes anything.
@@ -194,7 +195,8 @@ func (a *assignment) ready(id LinkID) (best StreamID, found bool) {
 		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			late := l.reconnectTime(s).Seconds() > a.lasts // others would take over what it was asked for
+			trip := l.reconnectTime(s)
+			late := trip > 0 && trip.Seconds() > a.lasts() // others would take over what it was asked for
 			wait := !a.cfg.Batch && l.gauging(s, a.flight.now) && a.view.task().startDecides()
 			if trips := l.streams.idleTrips(s); !late && !wait && trips < fewest {
 				best, found, fewest = s, true, trips
