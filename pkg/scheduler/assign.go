@@ -25,14 +25,15 @@ const (
 // lists unless a source is named; see docs/scheduler.md.
 const (
 	// Where there are many files, a connection should have been asked for what its share of the link's
-	// rate brings in aheadFloor, for aheadLeast bytes while its own rate is unknown, and while the link's
-	// is, for aheadWindows times what it has brought, up to aheadUnmet bytes: among the next files are
-	// some whose servers answer. Connections
-	// differ, and what is requested too early costs nothing before the end of the job.
+	// rate brings in aheadTrips round trips, at least aheadFloor, and for aheadLeast bytes while its own
+	// rate is unknown; while the link's is, for aheadWindows times what it has brought, up to aheadUnmet
+	// bytes, as among the next files are some whose servers answer. Connections differ, and what is
+	// requested too early costs little before the end of the job.
+	aheadTrips   = 1.5
+	aheadFloor   = 100 * Millisecond
 	aheadLeast   = aheadWindows * initialWindow
 	aheadWindows = 4
 	aheadUnmet   = 256 << 10
-	aheadFloor   = 100 * Millisecond
 	// When a job lasts no more than learnTrips round trips, files of unknown size go before those
 	// in progress: an answer comes behind all that its connection was asked for before, and what
 	// it tells of must still be shared out.
@@ -250,15 +251,16 @@ func (a *assignment) pipelining(id LinkID, stream StreamID) int32 {
 func (a *assignment) askAhead(id LinkID, stream StreamID) float64 {
 	l := &a.links[id]
 	share := l.shareOf(stream)
-	ahead := max(l.beforeAnswer()*share, l.slowStartDemand(stream))
-	if a.cfg.Batch {
-		ahead = max(ahead, l.est.rate*aheadFloor.Seconds()*share)
-		switch {
-		case l.est.rate <= 0:
-			ahead = max(ahead, float64(min(aheadUnmet, aheadWindows*max(initialWindow, l.streams.conn[stream].brought))))
-		case l.speeds.rate[stream] <= 0:
-			ahead = max(ahead, aheadLeast)
-		}
+	ahead := l.slowStartDemand(stream)
+	if !a.cfg.Batch {
+		return max(ahead, l.beforeAnswer()*share)
+	}
+	ahead = max(ahead, l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.toAnswer()).Seconds()*share)
+	switch {
+	case l.est.rate <= 0:
+		ahead = max(ahead, float64(min(aheadUnmet, aheadWindows*max(initialWindow, l.streams.conn[stream].brought))))
+	case l.speeds.rate[stream] <= 0:
+		ahead = max(ahead, aheadLeast)
 	}
 	return ahead
 }
