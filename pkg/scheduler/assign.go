@@ -25,20 +25,19 @@ const (
 // lists unless a source is named; see docs/scheduler.md.
 const (
 	// Where there are many files, a connection should have been asked for what its share of the link's
-	// rate brings in aheadFloor, for aheadLeast bytes while its own rate is unknown, and while the link's
-	// is, for aheadWindows times what it has brought, up to aheadUnmet bytes: among the next files are
-	// some whose servers answer. Connections
-	// differ, and what is requested too early costs nothing before the end of the job.
+	// rate brings in aheadTrips round trips, at least aheadFloor, and for aheadLeast bytes while its own
+	// rate is unknown; while the link's is, for aheadWindows times what it has brought, up to aheadUnmet
+	// bytes, as among the next files are some whose servers answer. Connections differ, and what is
+	// requested too early costs little before the end of the job.
+	aheadTrips   = 1.5
+	aheadFloor   = 100 * Millisecond
 	aheadLeast   = aheadWindows * initialWindow
 	aheadWindows = 4
 	aheadUnmet   = 256 << 10
-	aheadFloor   = 100 * Millisecond
 	// When a job lasts no more than learnTrips round trips, files of unknown size go before those
 	// in progress: an answer comes behind all that its connection was asked for before, and what
 	// it tells of must still be shared out.
 	learnTrips = 6
-	// Idle connections wait for dryTrips round trips for bytes that may not be requested yet.
-	dryTrips = 5
 )
 
 // worthJoining is how long the other links must still be busy for a link without a connection to
@@ -70,13 +69,11 @@ type assignment struct {
 	drained int64 // bytes that the consumer of a stream has read
 
 	// What one assignment has found out:
-	order    []LinkID    // the order in which links are served
-	states   []linkState // of the links
-	lasts    float64     // how many seconds more the job will last; forever while that is not known
-	asking   bool        // files of unknown size go first, so that all sizes are known soon
-	helping  bool        // idle connections help others
-	anyway   bool        // the policy gave nothing to any link
-	drySince Time        // since when all is asked for that may be; Never: it is not
+	order   []LinkID    // the order in which links are served
+	states  []linkState // of the links
+	asking  bool        // files of unknown size go first, so that all sizes are known soon
+	helping bool        // idle connections help others
+	anyway  bool        // the policy gave nothing to any link
 }
 
 // linkState is what one assignment has found out about a link.
@@ -97,7 +94,15 @@ func newAssignment(c *Core) assignment {
 // other, and lets idle ones take over what others are too slow with. If the policy gives nothing to
 // any link and nothing is in flight, the first one that can asks: the download must go on.
 func (a *assignment) assign(out []Action) []Action {
-	if a.prepare(); a.freeMap.empty() && !a.helping {
+	if a.helping, a.asking = true, false; a.cfg.Batch {
+		trip := Time(0)
+		for i := range a.links {
+			trip = max(trip, a.links[i].rtt.min)
+		}
+		a.helping = a.freeMap.allAsked()
+		a.asking = a.lasts() < learnTrips*trip.Seconds() && !without("sizes-first")
+	}
+	if a.freeMap.empty() && !a.helping {
 		return out
 	}
 	a.anyway = false
@@ -108,18 +113,12 @@ func (a *assignment) assign(out []Action) []Action {
 	return a.fetchHead(out)
 }
 
-// prepare finds out what holds for all links.
-func (a *assignment) prepare() {
-	trip := Time(0)
-	for i := range a.links {
-		trip = max(trip, a.links[i].rtt.min)
-	}
-	a.helping = !a.cfg.Batch || a.starved(a.freeMap, a.flight.now, trip)
-	a.lasts = forever
+// lasts is how many seconds more the job will last; forever while that is not known.
+func (a *assignment) lasts() float64 {
 	if rate := a.view.SumRate(); a.freeMap.last() && rate > 0 {
-		a.lasts = float64(a.flight.left()) / rate
+		return float64(a.flight.left()) / rate
 	}
-	a.asking = a.cfg.Batch && a.lasts < learnTrips*trip.Seconds() && !without("sizes-first")
+	return forever
 }
 
 // assignRounds serves the links in turn until none takes anything.
@@ -151,20 +150,6 @@ func (a *assignment) arrange(links []link) {
 		return l.est.rate / float64(l.load.requests+1)
 	}
 	slices.SortFunc(a.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
-}
-
-// starved says whether there is nothing left to ask for. Bytes that have not been requested because
-// they may not exist are waited for, but only for as long as it takes to learn that over the link
-// with the longest round trip.
-func (a *assignment) starved(free *freeMap, now, longestTrip Time) bool {
-	open, _ := lowest(&free.open)
-	fresh, _ := lowest(&free.fresh)
-	if !free.last() || open < MaxClasses || fresh < MaxClasses {
-		a.drySince = Never
-		return false
-	}
-	a.drySince = min(a.drySince, now)
-	return free.empty() || now-a.drySince > longest(aheadFloor, dryTrips, longestTrip)
 }
 
 // assignTo lets one of a link's connections ask for something, or take something over.
@@ -204,13 +189,15 @@ func (a *assignment) ready(id LinkID) (best StreamID, found bool) {
 		return l.streams.first(), true
 	}
 	fewest := Never // round trips to the first byte over the best one, if it is idle
+	least := 0.0    // what it has to do, if it is not
 	for s := range l.streams.most {
 		q := &l.load.queues[s]
 		switch {
 		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			late := l.reconnectTime(s).Seconds() > a.lasts // others would take over what it was asked for
+			trip := l.reconnectTime(s)
+			late := trip > 0 && trip.Seconds() > a.lasts() // others would take over what it was asked for
 			wait := !a.cfg.Batch && l.gauging(s, a.flight.now) && a.view.task().startDecides()
 			if trips := l.streams.idleTrips(s); !late && !wait && trips < fewest {
 				best, found, fewest = s, true, trips
@@ -225,8 +212,12 @@ func (a *assignment) ready(id LinkID) (best StreamID, found bool) {
 		case float64(q.pending) > a.askAhead(id, s):
 			continue
 		}
-		if !found || fewest == Never && q.pending < l.load.queues[best].pending {
-			best, found = s, true
+		wait := float64(q.pending + 1)
+		if a.cfg.Batch {
+			wait /= l.shareOf(s)
+		}
+		if !found || fewest == Never && wait < least {
+			best, found, least = s, true, wait
 		}
 	}
 	return best, found
@@ -260,15 +251,16 @@ func (a *assignment) pipelining(id LinkID, stream StreamID) int32 {
 func (a *assignment) askAhead(id LinkID, stream StreamID) float64 {
 	l := &a.links[id]
 	share := l.shareOf(stream)
-	ahead := max(l.beforeAnswer()*share, l.slowStartDemand(stream))
-	if a.cfg.Batch {
-		ahead = max(ahead, l.est.rate*aheadFloor.Seconds()*share)
-		switch {
-		case l.est.rate <= 0:
-			ahead = max(ahead, float64(min(aheadUnmet, aheadWindows*max(initialWindow, l.streams.conn[stream].brought))))
-		case l.speeds.rate[stream] <= 0:
-			ahead = max(ahead, aheadLeast)
-		}
+	ahead := l.slowStartDemand(stream)
+	if !a.cfg.Batch {
+		return max(ahead, l.beforeAnswer()*share)
+	}
+	ahead = max(ahead, l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.toAnswer()).Seconds()*share)
+	switch {
+	case l.est.rate <= 0:
+		ahead = max(ahead, float64(min(aheadUnmet, aheadWindows*max(initialWindow, l.streams.conn[stream].brought))))
+	case l.speeds.rate[stream] <= 0:
+		ahead = max(ahead, aheadLeast)
 	}
 	return ahead
 }

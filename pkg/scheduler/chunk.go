@@ -50,3 +50,13 @@ func (c *chunk) part(r Range) part {
 
 // rest is the range that a request has not received.
 func (c *chunk) rest() Range { return Range{c.rng.Off + c.got, c.rng.End} }
+
+// follows notes that a request replaces another one, over another connection or link.
+func (c *chunk) follows(before *chunk) {
+	c.takenOver = before.takenOver
+	if c.link == before.link {
+		c.reissued = before.reissued + 1
+		return
+	}
+	c.takenOver++
+}

@@ -212,11 +212,15 @@ func (c *Core) measure() {
 			}
 			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
-			if c.cfg.Parallelism == 0 && c.freeMap.sized && !c.batch.planned(LinkID(i)) {
-				l.streams.tune(c.now, l, (View{c}).task())
-				l.streams.rttShift.watch(c.now, l)
-				l.streams.explore.watch(c.now, l)
-			}
+		}
+	}
+	t := (View{c}).task()
+	for i := range c.links {
+		l := &c.links[i]
+		if l.load.requests > 0 && c.cfg.Parallelism == 0 && c.freeMap.sized && !c.batch.planned(LinkID(i)) {
+			l.streams.tune(c.now, l, t)
+			l.streams.rttShift.watch(c.now, l)
+			l.streams.explore.watch(c.now, l)
 		}
 		l.speeds.observe(c.now, l.rtt.now(), &l.load.queues, l.streams.most, l.streams.refused)
 	}
@@ -253,7 +257,6 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		if c.batch.planned(in.Link) { // a plan outlives the network
 			l.streams.most = StreamID(c.batch.plans[in.Link].Connections())
 		}
-		c.links.retryBanned(c.now)
 		return out
 	}
 	if in.Terms != (Terms{}) && in.Terms.Validate() == nil {

@@ -21,14 +21,14 @@ func (c *Config) most() int64 { return duplicateRequests * c.minRequest() }
 // which is in end seconds.
 func (t *thief) worthDuplicating(ch *chunk, end float64) bool {
 	rest, most := ch.left()-ch.over, t.cfg.most()
-	if t.batch { // connections that fall silent are worth more than one file's last bytes
+	if t.cfg.Batch { // connections that fall silent are worth more than one file's last bytes
 		most = leastWhole
 	}
-	budget := max(most, int64(duplicateShare*float64(t.size)))
+	budget := max(most, int64(duplicateShare*float64(t.view.Size())))
 	if t.own.active == 0 && !without("idle-budget") {
 		budget *= idleDuplicates
 	}
-	if t.link.load.preempted > 0 || rest == 0 || rest > most || t.copied+rest > budget {
+	if t.link.load.preempted > 0 || rest == 0 || rest > most || t.flight.copied+rest > budget {
 		return false
 	}
 	if (!t.link.est.measured() || t.own.rate <= 0) && !t.unheard(ch) {
@@ -45,7 +45,7 @@ func (t *thief) worthReplacing(ch *chunk, end float64) bool {
 		return false // it is at it
 	}
 	rest := ch.left()
-	if without("replace-duplicate") || t.batch || t.own.last[t.stream] != nil || t.link.load.preempted > 0 || t.link.est.rate <= 0 || rest > t.room {
+	if without("replace-duplicate") || t.own.last[t.stream] != nil || t.link.load.preempted > 0 || t.link.est.rate <= 0 || rest > t.room {
 		return false
 	}
 	alone := t.own.soonest(t.stream, rest)

@@ -45,7 +45,6 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 		if trips := l.streams.trips(5); trips != reconnectRTTs {
 			t.Fatalf("%d round trips", trips)
 		}
-		r.core.assignment.prepare()
 		s, ok := r.core.assignment.ready(1)
 		if got := ok && s == 5; got != want {
 			t.Errorf("%d bytes are free: connection %d, %v", free, s, ok)

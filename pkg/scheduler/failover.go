@@ -196,20 +196,6 @@ func (ls linkList) allBanned() LinkID {
 	return banned
 }
 
-// retryBanned lets banned links be tried again at once when no other link is up.
-func (ls linkList) retryBanned(now Time) {
-	for i := range ls {
-		if l := &ls[i]; l.health.up && !l.health.banned {
-			return
-		}
-	}
-	for i := range ls {
-		if l := &ls[i]; l.health.banned {
-			l.health.notBefore = now
-		}
-	}
-}
-
 // probe asks a banned link for a little, or, when nothing is free, for what a silent link still owes.
 // With neither, the link stays banned and the others finish. While the size is unknown, and near the
 // end, it is asked only if no other link is at work.

@@ -113,7 +113,6 @@ type freeMap struct {
 	files    []begun              // by slot
 	spare    []int32              // slots of no file
 	slots    map[int32]int32      // of the files in progress, by their numbers
-	active   int                  // files in progress
 
 	sized    bool  // how many bytes there are is known: of a batch, expected has been told
 	expected int64 // bytes that are still to be Added
@@ -196,7 +195,6 @@ func (f *begun) busy() bool { return f.owed > 0 || f.chunks > 0 }
 
 // begin gives a file a place among those in progress.
 func (s *freeMap) begin(file int32) int32 {
-	s.active++
 	slot := int32(len(s.files))
 	if n := len(s.spare); n > 0 {
 		slot = s.spare[n-1]
@@ -217,7 +215,6 @@ func (s *freeMap) settle(slot int32, bytes int64, chunks int32) {
 	f := &s.files[slot]
 	f.owed -= bytes
 	if f.chunks += chunks; !f.busy() {
-		s.active--
 		s.spare = append(s.spare, slot)
 		delete(s.slots, f.file)
 	}

@@ -1,5 +1,7 @@
 package scheduler
 
+import "math/bits"
+
 // batch is the plans of a job of many files.
 type batch struct {
 	plans  []Plan
@@ -47,3 +49,13 @@ func (b *batch) follow(id LinkID, plan *Plan, l *link) {
 
 // planned says whether a plan says how many connections a link has: none does for one file.
 func (b *batch) planned(id LinkID) bool { return b.plans != nil && b.plans[id].Connections() > 0 }
+
+// mayHelp says whether a connection may help with ch. If a plan bounds how many files are in progress,
+// a file has only as many connections as the plan gives it.
+func (b *batch) mayHelp(f *flight, id LinkID, stream StreamID, ch *chunk) bool {
+	if b.files == 0 || !b.planned(id) {
+		return true
+	}
+	share := max(1, b.plans[id].Classes[ch.class].Parallelism)
+	return bits.OnesCount64(f.at(ch.slot, id)&^(1<<stream)) < share
+}

@@ -17,18 +17,18 @@ func (p *Plan) class(stream StreamID) Class {
 // below 0 if there is none. Files in progress come first.
 func (a *assignment) pick(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
 	s, b := a.freeMap, a.batch
-	if a.asking {
-		if k, i = s.firstGuess(); i >= 0 && b.mayBegin(s, &s.fresh[k].live()[i]) {
-			return k, true, i
-		}
+	open, at := lowest(&s.open)
+	first, _ := lowest(&s.fresh)
+	begin := first < MaxClasses && b.mayBegin(s, &s.fresh[first].live()[0])
+	if begin && a.asking && s.fresh[first].live()[0].guess {
+		return first, true, 0
 	}
-	if !b.planned(id) {
-		if k, i = lowest(&s.open); k < MaxClasses {
-			return k, false, i
-		}
-		if k, _ = lowest(&s.fresh); k < MaxClasses && b.mayBegin(s, &s.fresh[k].live()[0]) {
-			return k, true, 0
-		}
+	switch planned := b.planned(id); {
+	case !planned && open < MaxClasses:
+		return open, false, at
+	case !planned && begin:
+		return first, true, 0
+	case !planned:
 		return 0, false, -1
 	}
 	k = b.plans[id].class(stream)
@@ -49,8 +49,8 @@ func (a *assignment) pick(id LinkID, stream StreamID) (k Class, fresh bool, i in
 			break
 		}
 	}
-	if k, i = lowest(&s.open); k < MaxClasses && b.files == 0 && s.last() {
-		return k, false, i // at the end more connections than planned may share a file
+	if open < MaxClasses && b.files == 0 && s.last() {
+		return open, false, at // at the end more connections than planned may share a file
 	}
 	return 0, false, -1
 }
@@ -73,22 +73,16 @@ func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 	return best, place
 }
 
-// firstGuess finds the first file of unknown size that was not asked for: its list and its place
-// there, below 0 if there is none.
-func (s *freeMap) firstGuess() (Class, int) {
-	if s.guesses.parts == 0 {
-		return 0, -1
-	}
-	k, _ := lowest(&s.fresh)
-	if k < MaxClasses && s.fresh[k].live()[0].guess {
-		return k, 0
-	}
-	return 0, -1
+// allAsked says whether all bytes have been asked for that are sure to exist.
+func (s *freeMap) allAsked() bool {
+	open, _ := lowest(&s.open)
+	fresh, _ := lowest(&s.fresh)
+	return s.last() && open == MaxClasses && fresh == MaxClasses
 }
 
 // mayBegin says whether a part may be asked for although its file may not be in progress yet.
 func (b *batch) mayBegin(s *freeMap, p *part) bool {
-	return b.files == 0 || s.active < b.files || s.find(p.file) != noSlot
+	return b.files == 0 || len(s.slots) < b.files || s.find(p.file) != noSlot
 }
 
 // pickOf is pick for one class of files: a file that the connection has requests for, or one

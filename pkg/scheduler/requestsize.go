@@ -39,7 +39,11 @@ func (a *assignment) requestSize(id LinkID, stream StreamID, p *part) int64 {
 		return 0
 	}
 	l := &a.links[id]
-	if each := l.equalShare(stream, size, a.view.task()); each > 0 {
+	each := int64(0)
+	if l.streams.fresh(stream) {
+		each = l.equalShare(stream, size, a.view.task())
+	}
+	if each > 0 {
 		size = min(size, each)
 	} else {
 		size = int64(float64(size) * l.shareOf(stream))

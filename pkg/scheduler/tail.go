@@ -9,11 +9,6 @@ const (
 	farSlower = 2
 	// helpTries is at how many victims an idle connection looks.
 	helpTries = 4
-	// batchWorth takes the place of worthRTTs where there are many files: more connections are
-	// lost to takeovers than at one file's end. ownWorth multiplies it if thief and victim are of
-	// one link.
-	batchWorth = 1
-	ownWorth   = 2
 	// answerTrips is after how many round trips of another link a request that was not answered
 	// is late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
@@ -44,28 +39,23 @@ type thief struct {
 	id     LinkID
 	link   *link
 	stream StreamID
-	links  []link
 	flight *flight
 	view   View
 	cfg    *Config
-	now    Time
-	batch  bool
 	own    eta
 	other  eta   // of the link that the policy names, if it names one
 	room   int64 // bytes that one request may be for
-	size   int64 // bytes of the object
-	copied int64 // bytes that are asked for twice
 }
 
 // newThief gathers what a connection may take over.
 func (v View) newThief(id LinkID, stream StreamID) thief {
-	t := thief{id: id, link: &v.core.links[id], stream: stream, links: v.core.links, flight: &v.core.flight, view: v, cfg: &v.core.cfg, now: v.core.now, batch: v.core.cfg.Batch, room: v.core.flight.most(id), size: v.Size(), copied: v.core.flight.copied}
+	t := thief{id: id, link: &v.core.links[id], stream: stream, flight: &v.core.flight, view: v, cfg: &v.core.cfg, room: v.core.flight.most(id)}
 	v.eta(id, &t.own)
 	t.own.trip, t.own.passed = t.link.rtt.reach().Seconds(), t.own.duplicated()
 	if victim := v.core.cfg.Policy.Victim(v, id); victim >= 0 && int(victim) < len(v.core.links) && victim != id {
 		v.eta(victim, &t.other)
 	}
-	if t.batch { // where many are at their ends, copies will do
+	if t.cfg.Batch { // where many are at their ends, copies will do
 		t.other.passed = t.other.duplicated()
 	}
 	return t
@@ -134,7 +124,7 @@ func (t *thief) decide(from *eta, victim StreamID, end float64) (what takeover, 
 		return noTakeover, 0 // a thief that has not been answered since cannot do better: the request would go to and fro
 	case own && t.own.fresh&(1<<victim) != 0 && !without("share-guard"):
 		return noTakeover, 0 // shares are alike
-	case t.batch && from.late&(1<<victim) != 0 && t.mayDuplicate(ch, end):
+	case t.cfg.Batch && from.late&(1<<victim) != 0 && t.mayDuplicate(ch, end):
 		return duplicateRest, 0 // it is silent, but may speak again
 	case ch.guess && t.worthMoving(from, victim, end) && ch.left() <= t.room:
 		return takeEnd, ch.left()
@@ -167,8 +157,8 @@ func (t *thief) anotherSooner(victim LinkID, bytes int64, ours float64) bool {
 	if without("another-sooner") || t.cfg.Policy.Victim(t.view, t.id) == NoLink {
 		return false // links do not help one another
 	}
-	for l := range LinkID(len(t.links)) {
-		o := &t.links[l]
+	for l := range LinkID(len(t.flight.links)) {
+		o := &t.flight.links[l]
 		if l == t.id || l == victim || !t.view.Usable(l) || o.load.preempted > 0 || o.est.rate <= 0 {
 			continue
 		}
@@ -192,7 +182,7 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 	ch, rest := from.last[victim], float64(from.owed[victim])
 	rs, rv := own.speed(t.stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 { // no rate is known yet
-		if !t.unheard(ch) || ch.left() <= t.cfg.most() || t.now < ch.issued+answerTrips*l.rtt.min {
+		if !t.unheard(ch) || ch.left() <= t.cfg.most() || t.flight.now < ch.issued+answerTrips*l.rtt.min {
 			return 0 // what is small is fetched twice instead, and at once
 		}
 		// It keeps a little, and with it its connection: it may be the faster one.
@@ -201,19 +191,13 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 		return int64(min(x, rest-float64(t.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
-	if t.batch {
-		worth = batchWorth * own.trip
-		if from == own { // its victim loses a connection over the same bottleneck
-			worth *= ownWorth
-		}
-	}
-	if !without("start-mean") && !t.batch && from != own && t.links[ch.link].est.rate <= 0 {
-		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
-	}
-	x := balanced(rest, rs, rv, own.delay(t.stream)-from.wait[victim])
 	if l.streams.server.single { // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
 	}
+	if !without("start-mean") && from != own && t.flight.links[ch.link].est.rate <= 0 {
+		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
+	}
+	x := balanced(rest, rs, rv, own.delay(t.stream)-from.wait[victim])
 	if x >= float64(l.atLeast(t.cfg.minRequest())) && end-own.soonest(t.stream, int64(x)) >= worth {
 		return int64(x)
 	}
@@ -228,7 +212,7 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 // heard, and the thief's has, though it has shown no rate: all of a small file may have been
 // asked of a link that needs seconds for its first byte.
 func (t *thief) unheard(ch *chunk) bool {
-	return !without("unheard") && !t.batch && t.link.rtt.min > 0 && t.link.load.preempted == 0 && ch.got == 0 && t.links[ch.link].load.received == 0
+	return !without("unheard") && !t.cfg.Batch && t.link.rtt.min > 0 && t.link.load.preempted == 0 && ch.got == 0 && t.flight.links[ch.link].load.received == 0
 }
 
 // worthMoving says whether a request for a file of unknown size that was not
