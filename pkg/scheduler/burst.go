@@ -85,10 +85,10 @@ func (m countMark) rateSince(from countMark) float64 {
 // isEvidence says whether enough bytes have arrived since m for the rate to mean something.
 func (l *link) isEvidence(m countMark) bool { return l.load.received-m.bytes >= evidence }
 
-// recordTime is how long a burst takes the link, a record at most; gapMost while that is unknown.
+// recordTime is how long a record takes a link over HTTP/2, at most; gapMost while that is unknown.
 func (l *link) recordTime() Time {
 	b := &l.est.burst
-	if b.n == 0 || without("record-time") {
+	if b.n == 0 || !l.streams.server.lasting || without("record-time") {
 		return 0
 	}
 	rate := b.rate

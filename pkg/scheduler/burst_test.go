@@ -40,7 +40,7 @@ func TestRecordsDoNotShakeTheRate(t *testing.T) {
 // turn tells of no limit.
 func TestRecordsAreNoPauses(t *testing.T) {
 	for rate, paused := range map[float64]bool{70e3: false, 1e6: true} { // bytes per second
-		l := &link{rtt: roundTrips{min: 40 * Millisecond}, streams: streams{most: 1}}
+		l := &link{rtt: roundTrips{min: 40 * Millisecond}, streams: streams{most: 1, server: server{lasting: true}}}
 		now := Time(1)
 		for ; now < 8*Second; now += 500 * Millisecond {
 			watch := func(now Time) {

@@ -236,6 +236,7 @@ func TestPairsThatShareRecords(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		s := &l.streams
 		l.est.burst = arrivalBurst{n: burstCount, latest: [burstCount]int64{recordSize}, rate: tt.rate}
+		s.server.lasting = true
 		s.most, l.load.queues[0].requests, l.load.working = 2, 1, 2
 		s.conn[1].brought, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.bigger, c.now
 		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, rateWatch: rateWatch{mean: tt.rate, pauses: 1}, bytes: l.load.received, doubtful: true}

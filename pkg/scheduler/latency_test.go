@@ -191,6 +191,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.est.burst = arrivalBurst{n: burstCount, latest: [burstCount]int64{recordSize}, rate: 125e3}
+		l.streams.server.lasting = true
 		l.rtt.data, c.now = 150*Millisecond, Second
 		l.health.lastByte = c.now - tt.idle
 		l.answered(&chunk{undelayed: tt.alone, issued: c.now - tt.wait}, c.now)

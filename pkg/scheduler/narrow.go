@@ -10,10 +10,9 @@ const (
 	// one before.
 	narrowPart  = 4
 	narrowFloor = 200 * Millisecond
-	// The rate is the same if it is not below narrowKeeps of the mean of the steps before within
+	// The rate is the same if it is not below fullPart of the mean of the steps before within
 	// narrowPatience round trips: a queue that overflows holds back bytes for two or three, and
 	// then all come at once. narrowWeight is that of the latest step in the mean.
-	narrowKeeps    = 0.93
 	narrowWeight   = 0.5
 	narrowPatience = 6
 )
@@ -42,7 +41,7 @@ func (s *streams) narrow(now Time, l *link) {
 		return
 	}
 	rate := l.rateSince(n.from, now)
-	if rate < narrowKeeps*n.rate {
+	if rate < fullPart*n.rate {
 		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.rtt.path()) {
 			s.most, n.goal = n.before, 0
 		}

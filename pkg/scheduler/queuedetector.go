@@ -27,12 +27,17 @@ const (
 	// to double its rate as it has packets in flight. Where that takes less than
 	// recoveryWorth, no more connections are tried. Chosen by hand.
 	recoveryWorth = 400 * Millisecond
+	// A link carries as much as before at fullPart of the rate that it had: what comes is counted
+	// now and then. Chosen by hand.
+	fullPart = 0.93
 )
 
 // queueDetector says whether a queue stands before a link.
 type queueDetector struct {
 	clear countMark // when the time without a queue began; at 0: there is a queue
 	from  countMark // the same, or the latest loss after it; at 0: there is a queue
+	began countMark // when the latest queue began; at 0: none has
+	full  float64   // bytes per second, while it stood; 0: not known
 }
 
 // queued says whether a queue stands before a link: its data takes longer than its least round
@@ -53,8 +58,15 @@ func (q *queueDetector) mayDrop(now, rtt Time) bool {
 func (q *queueDetector) watch(now Time, l *link) {
 	lost := l.streams.loss.grew
 	switch {
-	case l.rtt.data == 0 || l.queued():
+	case l.rtt.data == 0:
 		q.clear.at = 0
+	case l.queued():
+		if q.clear.at > 0 || q.began.at == 0 {
+			q.began = l.mark(now)
+		}
+		if q.clear.at = 0; now-q.began.at >= longest(noQueueSpan, noQueueTrips, l.rtt.path()) {
+			q.full = l.rateSince(q.began, now)
+		}
 	case q.clear.at == 0:
 		q.clear = l.mark(now)
 	}
@@ -68,9 +80,10 @@ func (q *queueDetector) watch(now Time, l *link) {
 	}
 }
 
-// tooShort says whether packets were lost and there has been no queue since.
+// tooShort says whether packets were lost and there has been no queue since, and the link carries
+// less than it did with one.
 func (q *queueDetector) tooShort(now Time, l *link) bool {
-	if q.from.at == 0 || l.streams.loss.grew.at == 0 {
+	if q.from.at == 0 || l.streams.loss.grew.at == 0 || q.full > 0 && l.rateSince(q.from, now) >= fullPart*q.full {
 		return false
 	}
 	trip := l.rtt.path()
