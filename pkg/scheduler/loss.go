@@ -10,13 +10,11 @@ const (
 	quietFloor = 40 * Millisecond
 	// Another one that begins within againRTTs round trips, at least againFloor,
 	// of the beginning of the first is the sign of random loss: a queue takes
-	// longer to overflow again. But not before freshRTTs, freshFloor, when it may
+	// longer to overflow again. But not within a few, when it may
 	// still be the same. One that does not end for lastsRTTs, lastsFloor, counts
 	// as another too.
 	againRTTs  = 24
 	againFloor = Second
-	freshRTTs  = 4
-	freshFloor = 100 * Millisecond
 	lastsRTTs  = 8
 	lastsFloor = 250 * Millisecond
 	// When a queue overflows, round trips are longer than the least one, and all
@@ -60,7 +58,7 @@ func (s *loss) watch(now Time, l *link) {
 	quiet, age := now-s.grew.at, now-s.episode.at
 	over := quiet > longest(quietFloor, quietRTTs, l.rtt.path())
 	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.rtt.path())
-	fresh := age < longest(freshFloor, freshRTTs, l.rtt.path())
+	fresh := age < fewSpan(l.rtt.path())
 	old := s.counted
 	s.counted = s.reordered
 	switch {

@@ -11,10 +11,9 @@ const (
 	narrowPart  = 4
 	narrowFloor = 200 * Millisecond
 	// The rate is the same if it is not below fullPart of the mean of the steps before within
-	// narrowPatience round trips: a queue that overflows holds back bytes for two or three, and
+	// settleTrips round trips: a queue that overflows holds back bytes for two or three, and
 	// then all come at once. narrowWeight is that of the latest step in the mean.
-	narrowWeight   = 0.5
-	narrowPatience = 6
+	narrowWeight = 0.5
 )
 
 // narrowing is the way from many connections to fewer.
@@ -42,7 +41,7 @@ func (s *streams) narrow(now Time, l *link) {
 	}
 	rate := l.rateSince(n.from, now)
 	if rate < fullPart*n.rate {
-		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.rtt.path()) {
+		if now-n.from.at >= longest(narrowFloor, settleTrips, l.rtt.path()) {
 			s.most, n.goal = n.before, 0
 		}
 		return

@@ -3,14 +3,12 @@ package scheduler
 // The constants were chosen by hand over the simulator's suites unless a source is named; see
 // loss-trial, pair-trial and short-queue in docs/scheduler.md.
 const (
-	// A trial begins with firstTrial connections. It waits for trialRTTs round trips, at least
-	// trialFloor, until the new ones have left slow start, and then measures for as long. If the
+	// A trial begins with firstTrial connections. It waits for settleTrips round trips until
+	// the new ones have left slow start, and then measures for as long. If the
 	// rate has risen by the factor streamGain they stay, and twice as many are tried as soon as no
 	// queue stands. If it has not, and no trial before has helped, they are given up step by step
 	// (see narrow.go); after one that helped they stay.
 	firstTrial = 8
-	trialRTTs  = 6
-	trialFloor = 100 * Millisecond
 	streamGain = 1.25
 	// trialStreams is the most that are tried, or twice as many as the link began with. There is
 	// no such bound where packets are lost at random and each connection brings fastPackets in a
@@ -105,7 +103,7 @@ func (s *streams) judge(now Time, l *link) {
 }
 
 // trialSpan is for how long new streams are left alone, and then measured.
-func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.rtt.toAnswer()) }
+func (l *link) trialSpan() Time { return settleSpan(l.rtt.toAnswer()) }
 
 // trialWorth is for how long what more streams would bring must be of use.
 func (l *link) trialWorth() Time {
