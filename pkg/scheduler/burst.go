@@ -98,7 +98,7 @@ func (l *link) recordTime() Time {
 	if rate <= 0 {
 		return gapMost
 	}
-	return min(silentMost, FromSeconds(float64(min(recordSize, slices.Max(b.latest[:])))/rate))
+	return min(banMost, FromSeconds(float64(min(recordSize, slices.Max(b.latest[:])))/rate))
 }
 
 // turnTime is how long it takes until each of the connections at work has had a burst: over a
@@ -107,5 +107,5 @@ func (l *link) turnTime() Time {
 	if l.load.working < 2 || l.est.capacity() <= 0 {
 		return 0
 	}
-	return min(silentMost, Time(l.load.working)*l.recordTime())
+	return min(banMost, Time(l.load.working)*l.recordTime())
 }

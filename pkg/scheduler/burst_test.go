@@ -184,7 +184,7 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 		l.est.observe(now, l.load.received, l.rtt.min)
 		l.streams.tune(now, l, oneFile(1<<30))
 	}
-	if n := l.streams.most; n <= trialStreams {
+	if n := l.streams.most; n <= openMost {
 		t.Errorf("%d connections, where each brings as much as the first", n)
 	}
 }

@@ -18,12 +18,11 @@ package scheduler
 const (
 	// A rate is measured over levelWindow, but not less than a few round trips. It is level
 	// when levelFirst windows in a row were not above the least of them by more than growth;
-	// levelFirst times as many after each time that it grew, up to levelMost. levelWeight is that
+	// levelFirst times as many after each time that it grew, up to levelMost. lateWeight is that
 	// of the latest window in the mean.
 	levelWindow = 250 * Millisecond
 	levelFirst  = 4
 	levelMost   = 256
-	levelWeight = 0.25
 	// A server that sends in bursts is silent for pauseTrips round trips, at least pauseFloor, in
 	// between, which a full link is not. A pause not longer than pauseMost (nginx counts in
 	// seconds) tells as much as a level rate; after a failed exploration two are needed.
@@ -124,7 +123,7 @@ func (w *rateWatch) countPauses(silence Time, l *link) {
 // add takes in the rate of a window, in bytes per second.
 func (w *rateWatch) add(rate float64) {
 	w.windows++
-	weight := max(levelWeight, 1/float64(w.windows))
+	weight := max(lateWeight, 1/float64(w.windows))
 	w.mean = float64((1-weight)*w.mean) + float64(weight*rate)
 	switch {
 	case w.windows == 1:

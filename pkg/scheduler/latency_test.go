@@ -47,7 +47,7 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 		{rtt: 10 * Millisecond, lag: 2 * Second, trip: 30 * Millisecond, want: silentAgain}, // the server thinks
 		{rtt: 10 * Millisecond, lag: 30 * Millisecond, trip: 2 * Second, want: silentAgain}, // a queue stands
 		{rtt: 10 * Millisecond, inVain: 2, want: 4 * silentAgain},
-		{rtt: 10 * Millisecond, inVain: 255, want: silentMost},
+		{rtt: 10 * Millisecond, inVain: 255, want: banMost},
 		{rtt: 10 * Second, inVain: 1, want: 60 * Second},
 	} {
 		l := link{rtt: roundTrips{min: tt.rtt, handshake: tt.handshake}}
