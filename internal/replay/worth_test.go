@@ -13,22 +13,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlget/mlget/internal/dataset"
+	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/sim"
 	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 //nolint:gochecknoglobals // flags
 var (
 	without  = flag.String("without", "", "what to switch off: names with + between those that go together; all: each by itself")
-	only     = flag.String("only", "random,wild,files,limited,single,small", "the suites")
+	only     = flag.String("only", "random,wild,files,lists,crowded,limited,single,small", "the suites")
 	share    = flag.Int("share", 1, "one of so many runs of a suite")
 	worthOut = flag.String("worth", "", "a file to append the figures to")
 )
 
 // worthSuites are those over which a heuristic is switched on and off.
-func worthSuites() []suite {
-	counts := map[string]uint64{"random": 1000, "wild": 400, "files": 400, "limited": 120, "single": 120, "small": 2000, "remainder": 1000}
+func worthSuites(t *testing.T) []suite {
+	counts := map[string]uint64{"random": 1000, "wild": 400, "files": 400, "limited": 120, "single": 120, "small": 2000, "remainder": 1000, "lists": 140, "crowded": 96}
 	of := map[string]func(uint64) sim.Config{
 		"random": func(seed uint64) sim.Config {
 			cfg := sim.Random(seed)
@@ -40,7 +43,22 @@ func worthSuites() []suite {
 			cfg.Algorithm = "3"
 			return cfg
 		},
-		"files":   sim.RandomFiles,
+		"files": sim.RandomFiles,
+		"lists": func(seed uint64) sim.Config {
+			sets := []string{"html/600", "image/20", "image/100", "video/24", "html/150", "html", "image"}
+			cfg := list(t, []string{"sydney-dual", "austin-dual", "sydney", "austin"}[seed%4], sets[seed/4%7])
+			cfg.Batch.Untuned = seed/28%3 == 1
+			for i := range cfg.Batch.Files { // other sizes for each round of the sets
+				cfg.Batch.Files[i] += cfg.Batch.Files[i] * int64((uint64(i)*7919+seed/28*104_729)%101) / 200
+			}
+			cfg.Size = cfg.Batch.Bytes()
+			return cfg
+		},
+		"crowded": func(seed uint64) sim.Config {
+			cfg := list(t, []string{"sydney", "sydney-dual"}[seed%2], []string{"html/600", "image", "video/16"}[seed/2%3])
+			cfg.Seed, cfg.Crowded = seed/6, true
+			return cfg
+		},
 		"limited": limited,
 		"single":  single,
 		// A little more than what the first links are asked for before the size is known.
@@ -74,12 +92,29 @@ func worthSuites() []suite {
 	return all
 }
 
+// list is a job of a set of files over the links of a scenario, in HAT's mode.
+func list(t *testing.T, name, set string) sim.Config {
+	t.Helper()
+	s, err := scenario.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := dataset.Parse(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sim.Default(s, "3")
+	cfg.Batch = &sim.Batch{Name: set, Files: sim.Sizes(files), Tuning: tuning.Config{Mode: tuning.HAT}}
+	cfg.Size = cfg.Batch.Bytes()
+	return cfg
+}
+
 // TestWorth prints what times are without a heuristic, over those with it.
 func TestWorth(t *testing.T) {
 	if *without == "" {
 		t.Skip("nothing to switch off")
 	}
-	all := worthSuites()
+	all := worthSuites(t)
 	for i := range all {
 		all[i].runs = all[i].runs[:len(all[i].runs) / *share]
 	}

@@ -85,10 +85,10 @@ func (m countMark) rateSince(from countMark) float64 {
 // isEvidence says whether enough bytes have arrived since m for the rate to mean something.
 func (l *link) isEvidence(m countMark) bool { return l.load.received-m.bytes >= evidence }
 
-// recordTime is how long a burst takes the link, a record at most; gapMost while that is unknown.
+// recordTime is how long a record takes a link over HTTP/2, at most; gapMost while that is unknown.
 func (l *link) recordTime() Time {
 	b := &l.est.burst
-	if b.n == 0 || without("record-time") {
+	if b.n == 0 || !l.streams.server.lasting || without("record-time") {
 		return 0
 	}
 	rate := b.rate
@@ -98,7 +98,7 @@ func (l *link) recordTime() Time {
 	if rate <= 0 {
 		return gapMost
 	}
-	return min(silentMost, FromSeconds(float64(min(recordSize, slices.Max(b.latest[:])))/rate))
+	return min(banMost, FromSeconds(float64(min(recordSize, slices.Max(b.latest[:])))/rate))
 }
 
 // turnTime is how long it takes until each of the connections at work has had a burst: over a
@@ -107,5 +107,5 @@ func (l *link) turnTime() Time {
 	if l.load.working < 2 || l.est.capacity() <= 0 {
 		return 0
 	}
-	return min(silentMost, Time(l.load.working)*l.recordTime())
+	return min(banMost, Time(l.load.working)*l.recordTime())
 }

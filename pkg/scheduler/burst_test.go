@@ -40,7 +40,7 @@ func TestRecordsDoNotShakeTheRate(t *testing.T) {
 // turn tells of no limit.
 func TestRecordsAreNoPauses(t *testing.T) {
 	for rate, paused := range map[float64]bool{70e3: false, 1e6: true} { // bytes per second
-		l := &link{rtt: roundTrips{min: 40 * Millisecond}, streams: streams{most: 1}}
+		l := &link{rtt: roundTrips{min: 40 * Millisecond}, streams: streams{most: 1, server: server{lasting: true}}}
 		now := Time(1)
 		for ; now < 8*Second; now += 500 * Millisecond {
 			watch := func(now Time) {
@@ -184,7 +184,7 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 		l.est.observe(now, l.load.received, l.rtt.min)
 		l.streams.tune(now, l, oneFile(1<<30))
 	}
-	if n := l.streams.most; n <= trialStreams {
+	if n := l.streams.most; n <= openMost {
 		t.Errorf("%d connections, where each brings as much as the first", n)
 	}
 }

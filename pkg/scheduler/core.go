@@ -199,7 +199,7 @@ func (c *Core) measure() {
 		l := &c.links[i]
 		if l.load.requests > 0 {
 			l.listen(c.now)
-			if l.streams.server.lasting && !c.cfg.Batch { // whose files end all the time
+			if !c.cfg.Batch && !l.streams.server.single { // whose files end all the time
 				l.est.burst.arrived(c.now, l.load.received-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {

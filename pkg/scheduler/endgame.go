@@ -59,7 +59,7 @@ func (v View) brings(l LinkID, end float64) float64 {
 // explain: no other link should wait for it.
 func (v View) late(id LinkID) bool {
 	l := &v.core.links[id]
-	return !without("late-link") && l.load.requests > 0 && v.core.now-l.health.lastByte > max(rateWindow, 2*l.rtt.known())
+	return !without("late-link") && l.load.requests > 0 && v.core.now-l.health.lastByte > rateSpan(l.rtt.known())
 }
 
 // delay is in how many seconds the first byte of a request would come: after a

@@ -76,7 +76,7 @@ func (l *link) expectedRate() (rate float64, sure bool) {
 // bestRate is what a link may turn out to carry at most, in bytes per second: as long
 // as its rate rises from one look to the next, there is no telling.
 func (l *link) bestRate() float64 {
-	if l.pace.windows == 0 || l.est.capacity() > float64(paceGrowth*l.pace.last) {
+	if l.pace.windows == 0 || l.est.capacity() > float64(growth*l.pace.last) {
 		return max(hopedRate, l.est.rate)
 	}
 	return float64(hopedGrowth * l.pace.last)

@@ -6,10 +6,14 @@ import (
 )
 
 const (
-	// rateWindow is the least time over which a rate is measured; on a link
-	// with a long round trip it is twice that (ALGORITHMS: "over max(100 ms,
-	// 2*min RTT)"), because bytes arrive in bursts a round trip apart.
+	// rateWindow is the least time over which a rate is measured, and anything else that bytes
+	// or round trips tell of a link: see rateSpan.
 	rateWindow = 100 * Millisecond
+	// fewTrips is how many round trips show more than one burst or one lost packet does, and
+	// settleTrips in how many new connections leave slow start, and what a full queue held back
+	// has come. Chosen by hand.
+	fewTrips    = 4
+	settleTrips = 6
 	// bandwidthWindow is how long a rate counts as evidence of what the link
 	// can do.
 	bandwidthWindow = 10 * Second
@@ -24,6 +28,16 @@ const (
 	markCount   = 24
 	sampleCount = 100
 )
+
+// rateSpan is the time over which a rate is measured where a round trip takes rtt: twice that,
+// because bytes arrive in bursts a round trip apart (ALGORITHMS: "over max(100 ms, 2*min RTT)").
+func rateSpan(rtt Time) Time { return max(rateWindow, 2*rtt) }
+
+// fewSpan is a few round trips.
+func fewSpan(rtt Time) Time { return longest(rateWindow, fewTrips, rtt) }
+
+// settleSpan is for how long new connections of a link take to settle.
+func settleSpan(rtt Time) Time { return longest(rateWindow, settleTrips, rtt) }
 
 type mark struct {
 	at    Time
@@ -77,7 +91,7 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 		return
 	}
 	e.bytes = bytes
-	window := max(rateWindow, 2*rtt)
+	window := rateSpan(rtt)
 	since := e.before(now-window, bytes)
 	if age := e.burst.since(now) - since.at; age >= window/4 {
 		if rate := float64(bytes-since.bytes) / age.Seconds(); rate > e.rate || age >= rtt {
@@ -111,7 +125,7 @@ func (e *estimator) steady(now, rtt Time) float64 {
 	if e.nMarks == 0 {
 		return e.rate
 	}
-	since := e.before(now-max(rateWindow, 2*rtt), e.bytes-evidence)
+	since := e.before(now-rateSpan(rtt), e.bytes-evidence)
 	if span := e.burst.since(now) - since.at; span > 0 {
 		return float64(e.bytes-since.bytes) / span.Seconds()
 	}
@@ -203,7 +217,7 @@ func (l *link) meter(ch *chunk, now Time, batch bool) {
 	}
 	rate := float64(ch.got) / age.Seconds()
 	switch {
-	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.rtt.toAnswer()) && !without("mean-of-brief"):
+	case l.est.rate > 0 && age <= rateSpan(l.rtt.toAnswer()) && !without("mean-of-brief"):
 		// So much the link does carry at present, whatever was measured of requests
 		// that were over before their rate could be.
 		l.est.rate = max(l.est.rate, rate)

@@ -130,7 +130,7 @@ func (l *link) rising(s StreamID, rate float64) bool {
 	if l.streams.most > 1 || without("rising") || l.rtt.queued(l.rtt.data) {
 		return false
 	}
-	opened, recent := l.streams.conn[s].brought, max(rateWindow, 2*l.rtt.path()).Seconds()
+	opened, recent := l.streams.conn[s].brought, rateSpan(l.rtt.path()).Seconds()
 	return opened > initialWindow && rate*recent >= risingPart*float64(opened)
 }
 

@@ -16,17 +16,13 @@ package scheduler
 // The constants were chosen by hand over the simulator's suites; see pair-trial in
 // docs/scheduler.md.
 const (
-	// A rate is measured over levelWindow, but not less than levelTrips round trips. It is level
-	// when levelFirst windows in a row were not above the least of them by more than levelGrowth;
-	// levelMore times as many after each time that it grew, up to levelMost. levelWeight is that
+	// A rate is measured over levelWindow, but not less than a few round trips. It is level
+	// when levelFirst windows in a row were not above the least of them by more than growth;
+	// levelFirst times as many after each time that it grew, up to levelMost. lateWeight is that
 	// of the latest window in the mean.
 	levelWindow = 250 * Millisecond
-	levelTrips  = 4
 	levelFirst  = 4
-	levelMore   = 4
 	levelMost   = 256
-	levelGrowth = 1.1
-	levelWeight = 0.25
 	// A server that sends in bursts is silent for pauseTrips round trips, at least pauseFloor, in
 	// between, which a full link is not. A pause not longer than pauseMost (nginx counts in
 	// seconds) tells as much as a level rate; after a failed exploration two are needed.
@@ -40,18 +36,14 @@ const (
 	// has waited in a queue.
 	queueTrips = 1.5
 	queueFloor = 5 * Millisecond
-	// A handshake is waited for shakeTrips round trips, at least shakeFloor.
-	shakeTrips = 4
+	// A handshake is waited for a few round trips, at least shakeFloor.
 	shakeFloor = Second
-	// Two connections are worth it if they bring pairGain times what one did, within pairTrips
-	// round trips, at least levelWindow, and the older one has kept pairKeeps of its rate. Where
+	// Two connections are worth it if they bring pairGain times what one did, within settleTrips
+	// round trips, at least levelWindow, and the older one has kept lessPart of its rate. Where
 	// bytes come in bursts it may take pauseMost, and is decided as soon as the new one brings
-	// something while the older one pauses, for at least pairFloor: on a full link a lost packet
+	// something while the older one pauses, for at least rateWindow: on a full link a lost packet
 	// may hold back its bytes for a round trip with the queue.
-	pairGain  = 1.5
-	pairKeeps = 0.85
-	pairTrips = 6
-	pairFloor = 100 * Millisecond
+	pairGain = 1.5
 	// An exploration is worth it if the bytes that no link was asked for last levelWorth, or
 	// pauseWorth where bytes come in bursts.
 	levelWorth = 4 * Second
@@ -109,7 +101,7 @@ func (e *exploring) watch(now Time, l *link) {
 	switch {
 	case e.window.at == 0:
 		e.window, e.windows, e.level = l.mark(now), 0, 0
-	case now-e.window.at >= longest(levelWindow, levelTrips, l.rtt.path()):
+	case now-e.window.at >= longest(levelWindow, fewTrips, l.rtt.path()):
 		rate := float64(l.load.received-e.window.bytes) / (now - e.window.at).Seconds() // pauses count
 		e.window = l.mark(now)
 		e.add(rate)
@@ -131,13 +123,13 @@ func (w *rateWatch) countPauses(silence Time, l *link) {
 // add takes in the rate of a window, in bytes per second.
 func (w *rateWatch) add(rate float64) {
 	w.windows++
-	weight := max(levelWeight, 1/float64(w.windows))
+	weight := max(lateWeight, 1/float64(w.windows))
 	w.mean = float64((1-weight)*w.mean) + float64(weight*rate)
 	switch {
 	case w.windows == 1:
 		w.least, w.level, w.wanted = rate, 1, max(levelFirst, w.wanted)
-	case rate > levelGrowth*w.least:
-		w.least, w.level, w.wanted = rate, 0, min(levelMost, levelMore*w.wanted)
+	case rate > growth*w.least:
+		w.least, w.level, w.wanted = rate, 0, min(levelMost, levelFirst*w.wanted)
 	default:
 		w.least = min(w.least, rate)
 		w.level++
@@ -188,7 +180,7 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 			e.doubtful = true
 		case handshook:
 			e.fail(now)
-		case now-e.since > longest(shakeFloor, shakeTrips, l.rtt.path()):
+		case now-e.since > longest(shakeFloor, fewTrips, l.rtt.path()):
 			return giveUpAsked
 		}
 	case pairing:
@@ -257,7 +249,7 @@ func (s *streams) worthExploring(now Time, l *link, t task) bool {
 	}
 	worth := levelWorth
 	switch {
-	case e.windows == 0 || l.est.known > 0 && e.mean >= float64(pairKeeps*l.est.known):
+	case e.windows == 0 || l.est.known > 0 && e.mean >= float64(lessPart*l.est.known):
 		return false
 	case e.paused && e.bursty(): // now that no byte of its own delays a handshake
 		worth = pauseWorth
@@ -274,17 +266,17 @@ func (s *streams) judgePair(now Time, l *link, t task) {
 	bursty := e.bursty()
 	switch {
 	case float64(t.left) < float64(t.rate*(2*firstTrial*l.recordTime().Seconds())): // less than a record for each of many
-	case bursty && s.conn[1].brought > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.turnTime():
+	case bursty && s.conn[1].brought > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(rateWindow, pauseTrips, l.rtt.path())+l.turnTime():
 		e.step = watching
 		s.try(now, e.mean)
 		return
 	case s.refused != 0 || l.health.banned || l.est.nMarks == 0:
-	case span < longest(levelWindow, pairTrips, l.rtt.path()):
+	case span < longest(levelWindow, settleTrips, l.rtt.path()):
 		return
 	default:
 		rate := float64(l.load.received-e.bytes) / span.Seconds()
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
-		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (bursty || kept >= pairKeeps*e.mean) {
+		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (bursty || kept >= lessPart*e.mean) {
 			e.step = watching // and with more than one connection, for good
 			s.try(now, rate)
 			return

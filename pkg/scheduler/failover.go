@@ -30,8 +30,8 @@ const (
 	silentAgain   = 1500 * Millisecond
 	silentConnect = 3 * Second
 	// A ban lasts banFirst; after bansInRow+1 of them in a row each lasts twice as long as the one
-	// before, up to banMost. Most outages of a phone's link are short, and a connection that is
-	// tried again costs a packet or two. Chosen by hand.
+	// before, up to banMost; so does a silence that was waited for in vain. Most outages of a phone's
+	// link are short, and a connection that is tried again costs a packet or two. Chosen by hand.
 	banFirst  = 100 * Millisecond
 	banMost   = 30 * Second
 	bansInRow = 16

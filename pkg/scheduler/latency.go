@@ -1,8 +1,6 @@
 package scheduler
 
 const (
-	// silentMost bounds what silence limits grow to by doubling.
-	silentMost = 30 * Second
 	// patientProbe is enough for a handshake at a round trip of 1.3 s, and for the
 	// second packet of one whose first is lost (RFC 6298: after 1 s); veryPatient for
 	// one of 4 s.

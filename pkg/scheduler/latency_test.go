@@ -47,7 +47,7 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 		{rtt: 10 * Millisecond, lag: 2 * Second, trip: 30 * Millisecond, want: silentAgain}, // the server thinks
 		{rtt: 10 * Millisecond, lag: 30 * Millisecond, trip: 2 * Second, want: silentAgain}, // a queue stands
 		{rtt: 10 * Millisecond, inVain: 2, want: 4 * silentAgain},
-		{rtt: 10 * Millisecond, inVain: 255, want: silentMost},
+		{rtt: 10 * Millisecond, inVain: 255, want: banMost},
 		{rtt: 10 * Second, inVain: 1, want: 60 * Second},
 	} {
 		l := link{rtt: roundTrips{min: tt.rtt, handshake: tt.handshake}}
@@ -191,6 +191,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.est.burst = arrivalBurst{n: burstCount, latest: [burstCount]int64{recordSize}, rate: 125e3}
+		l.streams.server.lasting = true
 		l.rtt.data, c.now = 150*Millisecond, Second
 		l.health.lastByte = c.now - tt.idle
 		l.answered(&chunk{undelayed: tt.alone, issued: c.now - tt.wait}, c.now)

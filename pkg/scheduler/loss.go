@@ -8,17 +8,13 @@ const (
 	// trips, at least quietFloor.
 	quietRTTs  = 1.5
 	quietFloor = 40 * Millisecond
-	// Another one that begins within againRTTs round trips, at least againFloor,
-	// of the beginning of the first is the sign of random loss: a queue takes
-	// longer to overflow again. But not before freshRTTs, freshFloor, when it may
-	// still be the same. One that does not end for lastsRTTs, lastsFloor, counts
-	// as another too.
-	againRTTs  = 24
-	againFloor = Second
-	freshRTTs  = 4
-	freshFloor = 100 * Millisecond
-	lastsRTTs  = 8
-	lastsFloor = 250 * Millisecond
+	// Another one that begins within againSpans times a few round trips of the
+	// beginning of the first is the sign of random loss: a queue takes
+	// longer to overflow again. But not within a few, when it may still be the
+	// same. One that does not end for lastsSpans times as long counts as another
+	// too.
+	againSpans = 6
+	lastsSpans = 2
 	// When a queue overflows, round trips are longer than the least one, and all
 	// that comes within one of them, or several, is out of order: more than
 	// overflowShare of all packets, and more than overflowTrips of the least round
@@ -59,8 +55,8 @@ func (s *loss) watch(now Time, l *link) {
 	}
 	quiet, age := now-s.grew.at, now-s.episode.at
 	over := quiet > longest(quietFloor, quietRTTs, l.rtt.path())
-	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.rtt.path())
-	fresh := age < longest(freshFloor, freshRTTs, l.rtt.path())
+	soon := s.episode.at > 0 && age <= againSpans*fewSpan(l.rtt.path())
+	fresh := age < fewSpan(l.rtt.path())
 	old := s.counted
 	s.counted = s.reordered
 	switch {
@@ -70,7 +66,7 @@ func (s *loss) watch(now Time, l *link) {
 	case over && !fresh:
 		s.repeats++
 		s.begin(before, old, l)
-	case !over && age >= longest(lastsFloor, lastsRTTs, l.rtt.path()):
+	case !over && age >= lastsSpans*fewSpan(l.rtt.path()):
 		s.repeats++
 		if s.overflowed(s.counted, l.load.received) {
 			s.repeats = 0

@@ -6,16 +6,12 @@ package scheduler
 //
 // The constants were chosen by hand; see narrow-slowly in docs/scheduler.md.
 const (
-	// A step gives up one connection in narrowPart, a round trip, at least narrowFloor, after the
-	// one before.
-	narrowPart  = 4
-	narrowFloor = 200 * Millisecond
-	// The rate is the same if it is not below narrowKeeps of the mean of the steps before within
-	// narrowPatience round trips: a queue that overflows holds back bytes for two or three, and
+	// A step gives up one connection in narrowPart, as soon as the one before has been measured.
+	narrowPart = 4
+	// The rate is the same if it is not below fullPart of the mean of the steps before within
+	// settleTrips round trips: a queue that overflows holds back bytes for two or three, and
 	// then all come at once. narrowWeight is that of the latest step in the mean.
-	narrowKeeps    = 0.93
-	narrowWeight   = 0.5
-	narrowPatience = 6
+	narrowWeight = 0.5
 )
 
 // narrowing is the way from many connections to fewer.
@@ -38,12 +34,12 @@ func (s *streams) narrowFrom(n StreamID, rate float64, now countMark) {
 // narrow takes the next step, or the last one back.
 func (s *streams) narrow(now Time, l *link) {
 	n := &s.narrowing
-	if n.goal == 0 || now-n.from.at < longest(narrowFloor, 1, l.rtt.path()) {
+	if n.goal == 0 || now-n.from.at < rateSpan(l.rtt.path()) {
 		return
 	}
 	rate := l.rateSince(n.from, now)
-	if rate < narrowKeeps*n.rate {
-		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.rtt.path()) {
+	if rate < fullPart*n.rate {
+		if now-n.from.at >= settleSpan(l.rtt.path()) {
 			s.most, n.goal = n.before, 0
 		}
 		return

@@ -5,10 +5,10 @@ const (
 	// paceRTTs round trips: long against the bursts in which bytes come.
 	paceWindow = 500 * Millisecond
 	paceRTTs   = 3
-	// A pace that has risen by the factor paceGrowth in a window is still
+	// A pace that has risen by the factor growth in a window is still
 	// growing (slow start, or a link that builds up its rate), but not for more
 	// than paceWindows of them.
-	paceGrowth  = 1.1
+	growth      = 1.1
 	paceWindows = 8
 	// paceDoubt is how many windows it takes to contradict what was told of the
 	// link beforehand.
@@ -45,7 +45,7 @@ func (p *pace) observe(now, rtt Time, bytes int64, receiving bool) {
 		rate := float64(bytes-p.bytes) / (now - p.since).Seconds()
 		p.since, p.bytes = now, bytes
 		p.windows++
-		p.growing = p.windows == 1 || p.windows <= paceWindows && rate > paceGrowth*p.last
+		p.growing = p.windows == 1 || p.windows <= paceWindows && rate > growth*p.last
 		p.last = rate
 		if p.growing {
 			p.mean, p.late, p.steady = rate, rate, 1

@@ -15,24 +15,23 @@ const (
 	noQueueFloor   = Millisecond
 	noQueuePart    = 0.02
 	noQueuePackets = 1.5
-	// The queue is too short when there was none for noQueueTrips round trips, at least
-	// noQueueSpan, after a loss.
-	noQueueTrips = 4
-	noQueueSpan  = 100 * Millisecond
-	// A packet lost after clearTrips round trips without a queue, at least clearSpan, was not
-	// dropped by one.
-	clearTrips = 2
-	clearSpan  = 100 * Millisecond
 	// A connection whose window grows by a packet in each round trip takes as many round trips
 	// to double its rate as it has packets in flight. Where that takes less than
 	// recoveryWorth, no more connections are tried. Chosen by hand.
 	recoveryWorth = 400 * Millisecond
+	// A link carries as much as before at fullPart of the rate that it had: what comes is counted
+	// now and then. Chosen by hand.
+	fullPart = 0.93
+	// lessPart of what it could carry is clearly less. Chosen by hand.
+	lessPart = 0.85
 )
 
 // queueDetector says whether a queue stands before a link.
 type queueDetector struct {
 	clear countMark // when the time without a queue began; at 0: there is a queue
 	from  countMark // the same, or the latest loss after it; at 0: there is a queue
+	began countMark // when the latest queue began; at 0: none has
+	full  float64   // bytes per second, while it stood; 0: not known
 }
 
 // queued says whether a queue stands before a link: its data takes longer than its least round
@@ -45,16 +44,24 @@ func (l *link) queued() bool {
 	return l.rtt.data > l.rtt.min+floor
 }
 
-// mayDrop says whether a packet that is lost now may have been dropped by a queue.
+// mayDrop says whether a packet that is lost now may have been dropped by a queue: there has been
+// one within two round trips.
 func (q *queueDetector) mayDrop(now, rtt Time) bool {
-	return without("queue-clear") || q.clear.at == 0 || now-q.clear.at < longest(clearSpan, clearTrips, rtt)
+	return without("queue-clear") || q.clear.at == 0 || now-q.clear.at < rateSpan(rtt)
 }
 
 func (q *queueDetector) watch(now Time, l *link) {
 	lost := l.streams.loss.grew
 	switch {
-	case l.rtt.data == 0 || l.queued():
+	case l.rtt.data == 0:
 		q.clear.at = 0
+	case l.queued():
+		if q.clear.at > 0 || q.began.at == 0 {
+			q.began = l.mark(now)
+		}
+		if q.clear.at = 0; now-q.began.at >= fewSpan(l.rtt.path()) {
+			q.full = l.rateSince(q.began, now)
+		}
 	case q.clear.at == 0:
 		q.clear = l.mark(now)
 	}
@@ -68,12 +75,13 @@ func (q *queueDetector) watch(now Time, l *link) {
 	}
 }
 
-// tooShort says whether packets were lost and there has been no queue since.
+// tooShort says whether packets were lost and there has been no queue for a few round trips since, and the link carries
+// less than it did with one.
 func (q *queueDetector) tooShort(now Time, l *link) bool {
-	if q.from.at == 0 || l.streams.loss.grew.at == 0 {
+	if q.from.at == 0 || l.streams.loss.grew.at == 0 || q.full > 0 && l.rateSince(q.from, now) >= fullPart*q.full {
 		return false
 	}
 	trip := l.rtt.path()
 	inFlight := l.est.rate * trip.Seconds() / segment
-	return now-q.from.at >= longest(noQueueSpan, noQueueTrips, trip) && inFlight*trip.Seconds() >= recoveryWorth.Seconds()
+	return now-q.from.at >= fewSpan(trip) && inFlight*trip.Seconds() >= recoveryWorth.Seconds()
 }

@@ -140,3 +140,31 @@ func TestALullHidesNoQueue(t *testing.T) {
 		}
 	}
 }
+
+// TestALinkThatCarriesAsMuchAsWithAQueueIsFull: a queue that is gone after a loss is no sign of a
+// link that could carry more, unless the link carries less since.
+func TestALinkThatCarriesAsMuchAsWithAQueueIsFull(t *testing.T) {
+	const (
+		rtt  = 40 * Millisecond
+		full = 8e6 // bytes per second
+	)
+	for part, want := range map[float64]int{1: 1, 0.97: 1, 0.7: 8} { // of that, without a queue
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30})
+		r.step(Input{Kind: LinkUp, RTT: rtt})
+		flows := newFlows(r.tick())
+		most := 0
+		for r.now < 900*Millisecond { // before a level rate says anything
+			r.now += 10 * Millisecond
+			in, each := Input{Kind: Progress, Trip: 2 * rtt}, full/float64(flows.busy())
+			if r.now > Second/2 {
+				in.Trip, in.Reordered, each = rtt, 100, part*each
+			}
+			flows.receive(r, in, int64(each*0.01))
+			flows.start(r.tick())
+			most = max(most, r.core.Link(0).Streams)
+		}
+		if most != want {
+			t.Errorf("%.0f %% of what came with a queue: %d connections, want %d", 100*part, most, want)
+		}
+	}
+}

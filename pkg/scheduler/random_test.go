@@ -102,8 +102,8 @@ func TestAGainThatDoesNotLastIsFollowedUp(t *testing.T) {
 		l.est.observe(now, l.load.received, l.rtt.min)
 		l.streams.tune(now, l, oneFile(1<<30))
 	}
-	if l.streams.most != trialStreams {
-		t.Errorf("%d connections, want %d", l.streams.most, trialStreams)
+	if l.streams.most != openMost {
+		t.Errorf("%d connections, want %d", l.streams.most, openMost)
 	}
 }
 

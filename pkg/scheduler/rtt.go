@@ -111,10 +111,10 @@ func (r *roundTrips) path() Time { return max(r.min, min(r.leastAnswer(), r.data
 // floor, and twice as long for each wait in vain.
 func (r *roundTrips) silenceLimit(floor Time, inVain uint8) Time {
 	limit := longest(floor, silentRTTs, max(r.path(), r.handshake, min(r.regained, r.data)))
-	if limit >= silentMost || without("patience-doubles") {
+	if limit >= banMost || without("patience-doubles") {
 		return limit
 	}
-	return min(silentMost, limit<<min(inVain, 8))
+	return min(banMost, limit<<min(inVain, 8))
 }
 
 // beginProbe notes that a probe of a banned link begins.

@@ -9,13 +9,11 @@ package scheduler
 const (
 	// A path has become longer when the data's round trips are rttShiftTimes the least one, at
 	// least longTrip; have differed by no more than rttShiftSpread of themselves for
-	// rttShiftTrips of them, at least rttShiftSpan, without a loss; and the link carries less
-	// than rttShiftRate of its capacity. Chosen by hand.
+	// a few of them, at least rttShiftSpan, without a loss; and the link carries less than
+	// lessPart of its capacity. Chosen by hand.
 	rttShiftTimes  = 3
 	rttShiftSpread = 0.01
-	rttShiftTrips  = 4
 	rttShiftSpan   = Second
-	rttShiftRate   = 0.85
 	// rttShiftWorth is how many trials must fit into the rest of the download for one to pay.
 	rttShiftWorth = 2
 )
@@ -50,8 +48,8 @@ func (e *rttShift) begin(now Time, l *link) {
 // connection, and there is time enough left to find out and make use of that.
 func (l *link) rttShifted(now Time, t task) bool {
 	e, trip := &l.streams.rttShift, l.rtt.data
-	return e.from.at > 0 && now-e.from.at >= longest(rttShiftSpan, rttShiftTrips, trip) && now-l.health.lastByte <= trip &&
-		l.rateSince(e.from, now) < rttShiftRate*l.est.capacity() && t.outlasts(rttShiftWorth*2*longest(trialFloor, trialRTTs, trip))
+	return e.from.at > 0 && now-e.from.at >= longest(rttShiftSpan, fewTrips, trip) && now-l.health.lastByte <= trip &&
+		l.rateSince(e.from, now) < lessPart*l.est.capacity() && t.outlasts(rttShiftWorth*2*settleSpan(trip))
 }
 
 // followRTTShift takes the round trip of the data that comes for the link's own, and tries more

@@ -5,9 +5,6 @@ package scheduler
 // again, and the link not for more at once from then on, so that a response fills the range
 // that was asked for, and the next request is sent in time.
 
-// leastAnswer is how many bytes a link is asked for at once however few its server gives.
-const leastAnswer = int64(16) << 10
-
 // clip ends chunk i with its response, which has fewer bytes than were asked for.
 func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 	ch := &f.chunks[i]
@@ -15,7 +12,7 @@ func (f *flight) clip(i int, bytes int64, out []Action) []Action {
 		return out
 	}
 	l := &f.links[ch.link]
-	l.gives = max(l.gives, bytes, leastAnswer)
+	l.gives = max(l.gives, bytes, leastRequest)
 	switch j := f.find(ch.duplicate); {
 	case ch.copy:
 		return f.withdraw(i, out) // it has to have all that its original has not

@@ -58,7 +58,7 @@ func TestAServerThatGivesLessAtOnceIsAskedForNoMore(t *testing.T) {
 func TestAServerThatGivesVaryingParts(t *testing.T) {
 	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 8 << 20}, Size: 64 << 20, Parallelism: 3})
 	r.up(1)
-	for id, tt := range []struct{ gives, most int64 }{{100, leastAnswer}, {1 << 19, 1 << 19}, {1 << 18, 1 << 19}} {
+	for id, tt := range []struct{ gives, most int64 }{{100, leastRequest}, {1 << 19, 1 << 19}, {1 << 18, 1 << 19}} {
 		r.now += 10 * Millisecond
 		r.step(Input{Kind: Short, Link: 0, Chunk: ChunkID(id), Bytes: tt.gives})
 		if got := r.core.flight.most(0); got != tt.most {

@@ -27,7 +27,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 	}{
 		{"random loss on a link of 10 MB/s", random, 10e6, start, 10, MaxStreams},
 		{"random loss on a link of 60 MB/s", random, 60e6, start, 60, MaxStreams},
-		{"random loss, and not three packets of each connection in a round trip", random, 60e6, thin, trialStreams, trialStreams},
+		{"random loss, and not three packets of each connection in a round trip", random, 60e6, thin, openMost, openMost},
 		{"random loss on a link that is full", random, 1e6, level, 1, 2}, // those of a trial go by and by
 		{"a link that became slow, and overflows", random, 1e6, start, 1, 2},
 		{"a queue that overflows now and then", overflow, 1e6, start, 1, 1},

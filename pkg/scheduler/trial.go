@@ -3,28 +3,24 @@ package scheduler
 // The constants were chosen by hand over the simulator's suites unless a source is named; see
 // loss-trial, pair-trial and short-queue in docs/scheduler.md.
 const (
-	// A trial begins with firstTrial connections. It waits for trialRTTs round trips, at least
-	// trialFloor, until the new ones have left slow start, and then measures for as long. If the
+	// A trial begins with firstTrial connections. It waits for settleTrips round trips until
+	// the new ones have left slow start, and then measures for as long. If the
 	// rate has risen by the factor streamGain they stay, and twice as many are tried as soon as no
 	// queue stands. If it has not, and no trial before has helped, they are given up step by step
 	// (see narrow.go); after one that helped they stay.
 	firstTrial = 8
-	trialRTTs  = 6
-	trialFloor = 100 * Millisecond
 	streamGain = 1.25
-	// trialStreams is the most that are tried, or twice as many as the link began with. There is
+	// openMost is the most that are tried, or twice as many as the link began with. There is
 	// no such bound where packets are lost at random and each connection brings fastPackets in a
 	// round trip: with fewer, a loss costs it a timeout (RFC 5681, 3.2).
-	trialStreams = 32
-	fastPackets  = 4
+	fastPackets = 4
 	// streamRest is how long a link that did not gain is left alone after the first trial; each
 	// time it is twice as long. A connection that lost its first packet may be fast later.
 	streamRest = Second
-	// A trial pays if the download still takes worthTrips round trips, at least worthFloor and at
-	// most worthMost, over this link alone, since its cost is counted in round trips, too. Over all
+	// A trial pays if the download still takes worthSpans times as long as it takes
+	// new connections to settle, at most worthMost, over this link alone, since its cost is counted in round trips, too. Over all
 	// links it must take longer than the trial.
-	worthTrips = 15
-	worthFloor = 300 * Millisecond
+	worthSpans = 3
 	worthMost  = 2 * Second
 )
 
@@ -80,7 +76,7 @@ func (t *trial) judge(count countMark, span Time) (v verdict, rate float64) {
 
 // try begins a trial with more streams.
 func (s *streams) try(now Time, base float64) {
-	most := min(MaxStreams, max(trialStreams, 2*s.initial))
+	most := min(MaxStreams, max(openMost, 2*s.initial))
 	if s.loss.random() && s.loss.trip >= fastPackets*float64(s.most) { // what holds each of them back is not the link
 		most = MaxStreams
 	}
@@ -105,9 +101,9 @@ func (s *streams) judge(now Time, l *link) {
 }
 
 // trialSpan is for how long new streams are left alone, and then measured.
-func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.rtt.toAnswer()) }
+func (l *link) trialSpan() Time { return settleSpan(l.rtt.toAnswer()) }
 
 // trialWorth is for how long what more streams would bring must be of use.
 func (l *link) trialWorth() Time {
-	return min(worthMost, longest(worthFloor, worthTrips, l.rtt.toAnswer()))
+	return min(worthMost, worthSpans*settleSpan(l.rtt.toAnswer()))
 }
