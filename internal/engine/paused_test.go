@@ -77,7 +77,7 @@ func TestIdleBackupIsNotLookedAt(t *testing.T) {
 	timeless(func(t *bubble) {
 		alone := looks(t, &testLink{name: "a", rate: mib})
 		beside := looks(t, &testLink{name: "a", rate: mib}, &testLink{name: "b", rate: mib})
-		if beside > alone+alone/50 {
+		if beside > alone+alone/10 { // goroutines that run at the same moment do so in any order
 			t.Errorf("%d looks with a backup, %d without", beside, alone)
 		}
 	})(t)
