@@ -130,7 +130,7 @@ func rules() map[string]rule {
 		// Spares the race detector what only computes.
 		"internal/race": {},
 		// Holds the scheduler to its answers of before; all of it is tests.
-		"internal/replay": {tests: "internal/energy internal/event internal/linklab/scenario internal/race internal/record internal/sim internal/stats pkg/scheduler"},
+		"internal/replay": {tests: "internal/dataset internal/energy internal/event internal/linklab/scenario internal/race internal/record internal/sim internal/stats pkg/scheduler pkg/scheduler/tuning"},
 		// Says how much a test does that could go on for ever.
 		"internal/soaktest": {imports: "internal/race", std: "os testing time"},
 		"internal/report": {

@@ -31,7 +31,7 @@ func TestChenPSNRAndBattery(t *testing.T) {
 // which make soak holds it against. After a change:
 // UPDATE_GOLDEN=1 go test ./internal/papers -run StudyEnergy, also with MLGET_SOAK=1m.
 func TestStudyEnergy(t *testing.T) {
-	n, file := soaktest.Cases(4, 20, EnergyCases), soaktest.Golden("testdata/energy-few.md", "../../docs/measured/energy.md")
+	n, file := soaktest.Cases(4, 8, EnergyCases), soaktest.Golden("testdata/energy-few.md", "../../docs/measured/energy.md")
 	s, err := StudyEnergy(n)
 	if err != nil {
 		t.Fatal(err)
