@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -19,7 +20,11 @@ func TestInstallAria2c(t *testing.T) {
 	check(t, err)
 	dir := t.TempDir()
 	self := filepath.Join(dir, binaryName()) // a file that no other test runs: Windows would not remove a link to it
-	check(t, os.WriteFile(self, program, 0o700))
+	// A program that is started meanwhile would inherit the file, open for writing: text file busy.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(self, program, 0o700)
+	syscall.ForkLock.RUnlock()
+	check(t, err)
 	install := func(dir string) error {
 		return exec.CommandContext(t.Context(), self, "--install-aria2c", dir).Run()
 	}
