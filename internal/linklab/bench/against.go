@@ -7,15 +7,15 @@ import (
 	"github.com/mlget/mlget/internal/stats"
 )
 
-// other is the tool that --against names: another build of mlget.
-const other = "against"
+// otherBuild is the tool that --against names: another build of mlget.
+const otherBuild = "against"
 
 // constantRate are the scenarios whose links never change and lose no packets, so that the
 // two runs of a pair meet the same.
 func constantRate() []string { return []string{"high-speed", "high-speed-s6", "low-speed", "long-fat"} }
 
-// pair orders the two builds: ABBA, so that what drifts favours neither.
-func pair(tools []Tool, round int) {
+// alternate orders the two builds: ABBA, so that what drifts favours neither.
+func alternate(tools []Tool, round int) {
 	if round%2 == 1 {
 		slices.Reverse(tools)
 	}
@@ -45,7 +45,7 @@ func (w *writer) builds(h Header, results []Result) {
 	inAll := func(tool string) []Result {
 		return slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return r.Tool != tool })
 	}
-	w.row(comparison("all", inAll("mlget"), inAll(other))...)
+	w.row(comparison("all", inAll("mlget"), inAll(otherBuild))...)
 	w.failures(groups)
 	w.line("")
 	w.line("A pair is a run of each over the same links (the same seed), one after the other, in the order ABBA. Link Δ: median, and the other build's.")

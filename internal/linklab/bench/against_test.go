@@ -36,7 +36,7 @@ func TestBuildsTakeTurns(t *testing.T) {
 // round and scenario; a run that failed leaves its pair out.
 func TestBuildsAreComparedInPairs(t *testing.T) {
 	h := testHeader(t)
-	h.Scenarios, h.Tools, h.Rounds, h.TLS = []string{"high-speed", "low-speed"}, []string{"mlget", other}, 4, false
+	h.Scenarios, h.Tools, h.Rounds, h.TLS = []string{"high-speed", "low-speed"}, []string{"mlget", otherBuild}, 4, false
 	h.Against = "def"
 	var results []Result
 	for round, ratio := range []float64{1.01, 0.99, 1.02, 1.1} {
@@ -44,7 +44,7 @@ func TestBuildsAreComparedInPairs(t *testing.T) {
 			seconds, delta := float64(10*(1+i)+round), 0.2
 			results = append(results,
 				Result{Job: Job{s, "", Clear, "mlget", round}, Seconds: seconds * ratio, CPU: 0.5, PeakRSS: 30e6, LinkDelta: &delta},
-				Result{Job: Job{s, "", Clear, other, round}, Seconds: seconds, CPU: 1, PeakRSS: 20e6})
+				Result{Job: Job{s, "", Clear, otherBuild, round}, Seconds: seconds, CPU: 1, PeakRSS: 20e6})
 		}
 	}
 	results[len(results)-1].Failure = "exit status 1"

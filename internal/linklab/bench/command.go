@@ -151,7 +151,7 @@ func (f flags) config() (Config, error) {
 		names = orElse(names, "mlget", "curl-best", "aria2-2")
 	case f.against != "":
 		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 10)
-		c.Scenarios, names = orElse(c.Scenarios, constantRate()...), []string{"mlget", other}
+		c.Scenarios, names = orElse(c.Scenarios, constantRate()...), []string{"mlget", otherBuild}
 	case f.quick:
 		c.Size, c.LoopbackSize = 100e6, 500e6
 		c.Scenarios = orElse(c.Scenarios, loopback, "high-speed", "low-speed", "always-online", "wifi-dies", "lossy")

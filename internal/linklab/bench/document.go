@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,10 +66,15 @@ func (f flags) withDocument() (flags, error) {
 	if f.document == "" {
 		return f, nil
 	}
-	f.out = cmp.Or(f.out, filepath.Join(documentDir, f.document+".md"))
 	i := slices.IndexFunc(documents(), func(d document) bool { return d.name == f.document })
 	if i < 0 {
 		return f, fmt.Errorf("--document %s: there is no such page", f.document)
+	}
+	if f.out == "" {
+		if _, err := os.Stat(documentDir); err != nil {
+			return f, fmt.Errorf("--document %s: there is no %s: run it at the top of mlget's source tree, or name a file with --out", f.document, documentDir)
+		}
+		f.out = filepath.Join(documentDir, f.document+".md")
 	}
 	d := documents()[i].flags
 	f.energy, f.processor, f.tls = f.energy || d.energy, f.processor || d.processor, f.tls || d.tls

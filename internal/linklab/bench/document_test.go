@@ -12,8 +12,9 @@ import (
 // Every page can be made, says in its head how it was made, and what a user gives is not
 // overridden.
 func TestDocuments(t *testing.T) {
+	t.Chdir("../../..")
 	for _, d := range documents() {
-		if _, err := os.Stat(filepath.Join("../../..", documentDir, d.name+".md")); err != nil {
+		if _, err := os.Stat(filepath.Join(documentDir, d.name+".md")); err != nil {
 			t.Error(err)
 		}
 		if d.name == sweeps {
@@ -57,5 +58,16 @@ func TestSweepsPage(t *testing.T) {
 	}
 	if !strings.HasPrefix(string(text), sweepsIntro) {
 		t.Errorf("the page does not begin with %q", sweepsIntro)
+	}
+}
+
+// TestDocumentElsewhere: a page of the source tree is made at its top, which an error says.
+func TestDocumentElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, err := (flags{document: "mptcp"}).withDocument(); err == nil || !strings.Contains(err.Error(), "at the top of mlget's source tree") {
+		t.Error(err)
+	}
+	if _, err := (flags{document: "mptcp", out: "x.md"}).withDocument(); err != nil {
+		t.Error(err)
 	}
 }

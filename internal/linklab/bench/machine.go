@@ -86,8 +86,8 @@ func takeInventory(ctx context.Context, tools []Tool, against string) (inventory
 		if err != nil {
 			return v, nil, err
 		}
-		v.paths[other] = path
-		v.versions = append(v.versions, version(ctx, other, path))
+		v.paths[otherBuild] = path
+		v.versions = append(v.versions, version(ctx, otherBuild, path))
 	}
 	var usable []Tool
 	values := map[string][]string{} // of mlget's flags
@@ -181,7 +181,7 @@ func ask(ctx context.Context, path string, args ...string) string {
 func version(ctx context.Context, program, path string) string {
 	arg := "--version"
 	switch program {
-	case "mlget", other:
+	case "mlget", otherBuild:
 		arg = "version"
 	case "nginx":
 		arg = "-v"

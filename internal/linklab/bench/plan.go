@@ -71,7 +71,7 @@ func (c Config) Plan() []Job {
 		for _, k := range cells {
 			tools := c.toolsFor(k.scenario, k.files)
 			if c.Against != "" {
-				pair(tools, round)
+				alternate(tools, round)
 			} else {
 				rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 			}

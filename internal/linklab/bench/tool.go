@@ -104,8 +104,8 @@ func (t Tool) traits() traits {
 	switch t.Family {
 	case Mlget:
 		mlget := traits{"mlget", false, true, map[Transport]string{TLS1: "--http1.1"}, "--cacert AUTHORITY"}
-		if t.Name == other {
-			mlget.program = other
+		if t.Name == otherBuild {
+			mlget.program = otherBuild
 		}
 		return mlget
 	case Aria2:
@@ -140,7 +140,7 @@ func ParseTool(name string) (Tool, error) {
 	const word = `([a-zA-Z0-9._][a-zA-Z0-9._-]{0,14})` // an algorithm, a number or a device
 	return parsePatterns(Tool{Name: name}, []pattern{
 		{"mlget", Mlget, nil},
-		{other, Mlget, nil},
+		{otherBuild, Mlget, nil},
 		{"mlget-" + word, Mlget, nil},
 		{"aria2-([1-9][0-9]*)", Aria2, []int{16}}, // it opens no more to one server
 		{"axel", Axel, nil},
