@@ -68,7 +68,7 @@ func (f flags) withDocument() (flags, error) {
 	}
 	i := slices.IndexFunc(documents(), func(d document) bool { return d.name == f.document })
 	if i < 0 {
-		return f, fmt.Errorf("--document %s: there is no such page", f.document)
+		return f, fmt.Errorf("--document %s: there is no such page: linklab bench --help lists them", f.document)
 	}
 	if f.out == "" {
 		if _, err := os.Stat(documentDir); err != nil {
