@@ -20,7 +20,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	least, latest, made := link.handshakes()
 	in := scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(),
-		Handshake: scheduler.Time(least), Trip: l.conns.dataRTT,
+		Handshake: scheduler.Time(least), Trip: l.conns.dataRTT, Behind: t.behindGap,
 	}
 	if o.core.Link(t.link).RTT == 0 { // its handshake tells before any byte does
 		in.RTT = link.leastRTT(nil)
@@ -28,10 +28,10 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if made != l.conns.handshakes {
 		in.Shook = scheduler.Time(latest)
 	}
-	if t.released || t.probe || in.Bytes == t.reported && in.RTT == 0 && in.Shook == 0 {
+	if t.released || t.probe || in.Bytes == t.reported && in.RTT == 0 && in.Shook == 0 && in.Behind == 0 {
 		return
 	}
-	l.conns.handshakes = made
+	l.conns.handshakes, t.behindGap = made, 0
 	if in.Bytes != t.reported { // packets out of order are told with bytes, which come when the gap is filled
 		in.Reordered = l.traffic.reordered
 		o.received(reqs, t, in.Bytes)
@@ -55,7 +55,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 			l.conns.asked[t.stream] = now
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
 			l.traffic.reordered += g.reordered
-			l.conns.windows[t.stream] = g.window
+			t.behindGap, l.conns.windows[t.stream] = g.behindGap, g.window
 			if g.dataRTT > 0 {
 				t.resp.Trip(time.Duration(g.dataRTT))
 				sum, n = sum+g.dataRTT, n+1

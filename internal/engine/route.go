@@ -49,6 +49,8 @@ func (c *kernelCounts) forConn(conn net.Conn) *kernelCount {
 type kernelCount struct {
 	conn      net.Conn
 	reordered uint32
+	delivered uint64 // bytes, in order
+	behindGap int64  // bytes that wait for one that is missing
 	dataRTT   tripFigure
 }
 
@@ -72,6 +74,7 @@ func (f *tripFigure) see(told scheduler.Time) scheduler.Time {
 // connSample is what a look at a connection shows.
 type connSample struct {
 	reordered int64          // packets that came out of order since the last one
+	behindGap int64          // bytes that wait for one that is missing, about; 0: no more than before
 	dataRTT   scheduler.Time // a round trip of the data that comes; 0: not known
 	window    int64          // bytes that may be on their way at present; 0: not known
 }
@@ -139,9 +142,16 @@ func (r *route) look(s scheduler.StreamID, conn net.Conn) connSample {
 }
 
 func (c *kernelCount) look(info *link.TCPInfo) connSample {
-	fresh := int64(info.OutOfOrder - c.reordered)
-	c.reordered = info.OutOfOrder
-	return connSample{reordered: fresh, dataRTT: c.dataRTT.see(scheduler.Time(info.ReceiveRTT)), window: info.ReceiveWindow}
+	fresh, delivered := int64(info.OutOfOrder-c.reordered), int64(info.BytesReceived-c.delivered)
+	c.reordered, c.delivered = info.OutOfOrder, info.BytesReceived
+	sample := connSample{reordered: fresh, dataRTT: c.dataRTT.see(scheduler.Time(info.ReceiveRTT)), window: info.ReceiveWindow}
+	if info.DataSegsIn > 0 {
+		c.behindGap += fresh * int64(info.BytesReceived/uint64(info.DataSegsIn))
+	}
+	if c.behindGap = max(0, c.behindGap-delivered); fresh > 0 {
+		sample.behindGap = c.behindGap
+	}
+	return sample
 }
 
 // Proxy implements fetch.Proxied.

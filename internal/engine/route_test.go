@@ -8,6 +8,35 @@ import (
 	"github.com/mlget/mlget/internal/link"
 )
 
+// TestWhatWaitsBehindAGap: what came out of order and has not been handed on since.
+func TestWhatWaitsBehindAGap(t *testing.T) {
+	const segment = 1000
+	var c kernelCount
+	for i, s := range []struct {
+		delivered     uint64 // segments, in all
+		disorder      uint32 // the same
+		fresh, behind int64  // segments
+	}{
+		{delivered: 100},
+		{delivered: 100, disorder: 20, fresh: 20, behind: 20},
+		{delivered: 100, disorder: 20}, // no more of them: nothing is told
+		{delivered: 100, disorder: 50, fresh: 30, behind: 50},
+		{delivered: 120, disorder: 70, fresh: 20, behind: 50}, // the next gap is 20 behind
+		{delivered: 200, disorder: 70},
+		{delivered: 220, disorder: 80, fresh: 10}, // it was filled before anybody looked
+		{delivered: 220, disorder: 90, fresh: 10, behind: 10},
+	} {
+		info := link.TCPInfo{BytesReceived: s.delivered * segment, DataSegsIn: uint32(s.delivered), OutOfOrder: s.disorder}
+		g := c.look(&info)
+		if g.reordered != s.fresh || g.behindGap != s.behind*segment {
+			t.Errorf("look %d: %d out of order, %d bytes behind, want %d and %d", i, g.reordered, g.behindGap, s.fresh, s.behind*segment)
+		}
+	}
+	if g := (&kernelCount{}).look(&link.TCPInfo{OutOfOrder: 7}); g.reordered != 7 || g.behindGap != 0 {
+		t.Errorf("a kernel that counts no segments: %+v", g)
+	}
+}
+
 // TestConnectionsOfAStreamAreCountedApart: a client may have two, whose transfers are looked at by
 // turns; what is counted on them is counted once.
 func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {

@@ -94,6 +94,7 @@ type account struct {
 
 	reported   int64          // bytes that the scheduler knows of
 	reportedAt scheduler.Time // when the last of them came
+	behindGap  int64          // bytes behind a lost packet of which the scheduler has not been told
 	progress   scheduler.Time // when it last made progress; see watchStalls
 
 	endedBefore int  // how many requests to its server over its link had ended when it began

@@ -150,7 +150,8 @@ func inputFields(f *form, in *scheduler.Input) {
 	integer(f, 8, "data round trip", &in.Trip)
 	integer(f, 9, "wait", &in.Wait)
 	integer(f, 10, "reordered", &in.Reordered)
-	// 11 and 12 were what is not told any more: bytes behind a gap, and of requests cut short.
+	integer(f, 11, "bytes behind a gap", &in.Behind)
+	// 12 was what is not told any more: bytes of requests cut short.
 	float(f, 13, "bandwidth", &in.Bandwidth)
 	float(f, 14, "watts", &in.Watts)
 	boolean(f, 15, "single", &in.Single)

@@ -200,13 +200,13 @@ func (c *Core) measure() {
 		if l.load.requests > 0 {
 			l.listen(c.now)
 			if !c.cfg.Batch && !l.streams.server.single { // whose files end all the time
-				l.est.burst.arrived(c.now, l.load.received-l.est.bytes)
+				l.est.burst.arrived(c.now, l.load.arrived()-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
 				l.est.restart(c.now)
 			}
 			rate := l.est.rate
-			l.est.observe(c.now, l.load.received, l.rtt.path())
+			l.est.observe(c.now, l.load.arrived(), l.rtt.path())
 			if l.beginsAgain(c.now) {
 				l.est.rate = max(l.est.rate, rate)
 			}

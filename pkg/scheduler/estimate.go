@@ -53,7 +53,7 @@ type rateSample struct {
 // estimator measures one link: the sum over its requests in flight, never a
 // single request (skjolden, 4.4.3.2).
 type estimator struct {
-	bytes     int64 // that have come so far
+	bytes     int64 // that have come so far: see arrived
 	burst     arrivalBurst
 	rate      float64
 	bandwidth float64
@@ -77,6 +77,14 @@ type estimator struct {
 func (e *estimator) idle(bytes int64) {
 	e.bytes = bytes
 	e.nMarks = 0
+}
+
+// rebase says that n bytes which were counted will not be from now on.
+func (e *estimator) rebase(n int64) {
+	e.bytes -= n
+	for i := range e.nMarks {
+		e.marks[i].bytes -= n
+	}
 }
 
 // observe takes the link's byte count at now. It may be called with an

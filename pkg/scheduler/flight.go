@@ -241,6 +241,9 @@ func (f *flight) end(i int, out []Action) []Action {
 	if last {
 		l.streams.piped &^= 1 << ch.stream
 	}
+	if ch.left() > 0 || last {
+		l.dropGap(ch.stream)
+	}
 	if l.load.requests == 0 {
 		l.health.probing = false
 	}
@@ -253,7 +256,7 @@ func (f *flight) end(i int, out []Action) []Action {
 	l.listen(f.now)
 	f.drop(i)
 	if l.load.requests == 0 {
-		l.est.idle(l.load.received)
+		l.est.idle(l.load.arrived())
 		l.pace.pause()
 	}
 	if ch.copy {

@@ -18,6 +18,7 @@ type load struct {
 	received  int64 // bytes received, in all
 	began     int64 // bytes that it had received when it last began to work
 	preempted int   // requests taken over before they were answered, since it last received a byte
+	behindGap int64 // bytes of its first connection that wait behind a gap
 }
 
 // owe notes that a stream has been asked for so many bytes more.
@@ -68,6 +69,9 @@ func (o *load) got(bytes int64) {
 
 // fruitless says whether nothing has come since the link last began to work.
 func (o *load) fruitless() bool { return o.received == o.began }
+
+// arrived is how many bytes have come, in all, those behind a gap included.
+func (o *load) arrived() int64 { return o.received + o.behindGap }
 
 // bdp is how many bytes the link has on the way at its present rate: while it owes fewer, it
 // was not asked for all it can carry.

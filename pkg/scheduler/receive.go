@@ -66,9 +66,11 @@ func (f *flight) observe(i int, in *Input) {
 			l.load.owe(ch.stream, -fresh)
 		}
 		l.load.got(fresh)
+		l.fillGap(ch.stream, fresh)
 		l.health.lastByte = f.now
 		l.linkUse.failingSince = Never
 		l.speeds.total[ch.stream] += fresh
 		l.streams.hear(ch, fresh, f.now)
 	}
+	l.holdBehindGap(ch.stream, min(in.Behind, unsized), f.now)
 }

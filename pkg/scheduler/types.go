@@ -74,6 +74,8 @@ const (
 	//	Handshake  the round trip of its latest handshakes; Shook that of one just made, told once
 	//	Trip       the present round trip of its data, queues included
 	//	Reordered  packets of the link that arrived out of order, in all
+	//	Behind     bytes that wait on the chunk's connection behind a lost packet, told anew as
+	//	           there are more; they are not among Bytes
 	//	Single     the connection serves this request alone: the server ends it then
 	//	Lasting    the connection outlives requests that are cut short (HTTP/2)
 	//	Answered   the head of the response has arrived
@@ -132,6 +134,7 @@ type Input struct {
 	Trip      Time      `json:"trip,omitempty"`
 	Wait      Time      `json:"wait,omitempty"`
 	Reordered int64     `json:"reordered,omitempty"`
+	Behind    int64     `json:"behind,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
 	Single    bool      `json:"single,omitempty"`

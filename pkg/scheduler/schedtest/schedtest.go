@@ -206,6 +206,7 @@ func (p *player) serve(id scheduler.LinkID) error {
 		in := scheduler.Input{Kind: scheduler.Progress, Link: id, Chunk: rq.id, Bytes: rq.got, RTT: p.h.Links[id].RTT, Single: p.h.Single}
 		if p.h.Lossy {
 			in.Reordered = int64(p.now / (10 * scheduler.Millisecond))
+			in.Behind = in.Reordered % 7 << 14
 		}
 		if rq.got == rq.rng.Len() {
 			in.Kind = scheduler.Finished
