@@ -14,6 +14,10 @@ const (
 	gatherLong       = 40 * scheduler.Millisecond
 	gatherPart       = 2. / 3
 	gatherPartOfMany = 1. / 3
+	// gatherEnd is how long before the end nothing is gathered for longer than gatherTime: what one link takes
+	// over from another is decided by what has come. It saves 0.7 and 1.4 % of 50 MB over linklab's high-speed
+	// and low-speed; 2 s is no better.
+	gatherEnd = scheduler.Second
 	// gatherSpare is which part of the window that the link does not fill may be gathered. Bytes in the
 	// socket take up the window; if they filled it, the sender would stop, and go on by its timers.
 	gatherSpare = 1. / 4
@@ -38,6 +42,7 @@ func (o *owner) gatherAll(now scheduler.Time) {
 		}
 		o.looks.reading[t.link] = max(o.looks.reading[t.link], int(t.stream)+1)
 	}
+	o.looks.ending = o.endsSoon()
 	for _, t := range o.transfers {
 		switch {
 		case t.resp == nil || t.released:
@@ -64,7 +69,20 @@ func (o *owner) gather(t *transfer) {
 	}
 	rate := o.core.Link(t.link).Rate / float64(max(1, o.looks.reading[t.link]))
 	trip := l.conns.dataRTT
-	t.resp.Gather(gatherBytes(rate, gatherFor(o.looks.reading[t.link], trip), trip, l.conns.windows[t.stream]))
+	long := gatherFor(o.looks.reading[t.link], trip)
+	if o.looks.ending {
+		long = min(long, gatherTime)
+	}
+	t.resp.Gather(gatherBytes(rate, long, trip, l.conns.windows[t.stream]))
+}
+
+// endsSoon says whether all that is left should have come within gatherEnd.
+func (o *owner) endsSoon() bool {
+	rate := 0.
+	for id := range o.links {
+		rate += o.core.Link(scheduler.LinkID(id)).Rate
+	}
+	return o.core.Size() >= 0 && float64(o.core.Left()) < rate*gatherEnd.Seconds()
 }
 
 // gatherPatience is after what time without a byte a connection of a link is read: one of many is silent

@@ -61,3 +61,34 @@ func TestGatherOfMany(t *testing.T) {
 		t.Errorf("one gathers %d bytes, one of many %d", one, many)
 	}
 }
+
+// TestGatherAtTheEnd: one request for 8 MB over a link.
+func TestGatherAtTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		rate, come int64 // bytes per second, bytes
+		want       bool
+	}{{4e6, 2e6, false}, {4e6, 6e6, true}, {1.5e6, 6e6, false}} {
+		policy, err := scheduler.NewPolicy("single", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core, err := scheduler.New(scheduler.Config{Links: 1, Size: 8e6, Policy: policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := owner{links: make([]linkState, 1), driver: driver{core: core}}
+		now, acts := scheduler.Time(0), core.Step(0, scheduler.Input{Kind: scheduler.LinkUp}, nil)
+		acts = core.Step(now, scheduler.Input{Kind: scheduler.Tick}, acts)
+		if len(acts) != 1 || acts[0].Range.Len() != 8e6 {
+			t.Fatalf("asked for %+v", acts)
+		}
+		for done := int64(0); done <= c.come; done += c.rate / 100 {
+			now += 10 * scheduler.Millisecond
+			core.Step(now, scheduler.Input{Kind: scheduler.Progress, Bytes: done, RTT: 20 * scheduler.Millisecond}, nil)
+			core.Step(now, scheduler.Input{Kind: scheduler.Tick}, nil)
+		}
+		if got := o.endsSoon(); got != c.want {
+			t.Errorf("%d bytes a second, %d bytes left: %v", c.rate, core.Left(), got)
+		}
+	}
+}
