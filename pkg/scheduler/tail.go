@@ -4,6 +4,9 @@ package scheduler
 const (
 	// worthRTTs is how many of the thief's round trips a takeover must gain.
 	worthRTTs = 0.5
+	// sentWorth is the same for bytes that a link's server sends in any case, since their request is on
+	// its way and their connection goes on: they are fetched twice over the same link. Chosen by hand.
+	sentWorth = 4
 	// farSlower is how many times as long as the thief alone a victim must need for a rest that
 	// is too small to share to be taken from it whole.
 	farSlower = 2
@@ -191,8 +194,11 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 		return int64(min(x, rest-float64(t.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
-	if l.streams.server.single { // links that take a little from each other in turns gain nothing
+	switch server := &l.streams.server; {
+	case server.single: // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
+	case from == own && ch.got == 0 && !t.cfg.Batch && (server.lasting || l.load.queues[victim].requests > 1) && !without("sent-worth"):
+		worth = sentWorth * own.trip
 	}
 	if !without("start-mean") && from != own && t.flight.links[ch.link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts

@@ -297,3 +297,62 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		t.Errorf("behind 300 kB at 1 MB/s it comes %.3f s later", got)
 	}
 }
+
+// TestWhatHasBeenSentIsNotTakenOver: a server that was asked over a connection that lasts sends what it
+// was asked for before it hears that it need not. To have it over the link twice is worth no less
+// than four round trips.
+func TestWhatHasBeenSentIsNotTakenOver(t *testing.T) {
+	const trip = 100 * Millisecond
+	for _, tt := range []struct {
+		name    string
+		trips   float64 // that the one connection is busy for
+		lasting bool
+		behind  bool  // what would be taken was asked for behind something else
+		had     int64 // bytes that have come
+		thief   LinkID
+		want    bool
+	}{
+		{"it has been sent", 4, true, true, 1, 0, false},
+		{"it has been sent alone", 4, true, false, 0, 0, false},
+		{"it has been sent alone, over a connection that is lost", 4, false, false, 0, 0, true},
+		{"it has been sent, and the connection would be lost, too", 4, false, true, 1, 0, false},
+		{"it is what is being received", 4, true, false, 1, 0, true},
+		{"it would come much later", 20, true, true, 1, 0, true},
+		{"it would come much later, and the connection is lost", 20, false, true, 1, 0, true},
+		{"another link takes it", 4, true, true, 1, 1, true},
+	} {
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20})
+		r.up(2)
+		c := r.core
+		for len(c.flight.chunks) > 0 {
+			c.flight.end(0, nil)
+		}
+		c.freeMap.setFree()
+		r.now += 10 * Second
+		c.now = r.now
+		for i := range c.links {
+			l := &c.links[i]
+			l.rtt.min, l.est.rate = trip, 4e6
+			l.speeds.rate[0], l.speeds.rate[1], l.speeds.mean, l.speeds.sum = 1e6, 3e6, 2e6, 4e6
+			l.streams.most, l.streams.server.lasting, l.streams.worked = 2, tt.lasting, 3
+			for s := range 2 {
+				l.streams.conn[s].brought, l.streams.conn[s].heard = 1<<20, r.now
+			}
+		}
+		// An only one at work takes up twice its speed at most.
+		bytes, off := int64(tt.trips*trip.Seconds()*2e6), int64(0)
+		if tt.behind {
+			off = bytes / 4
+			c.startAt(0, 0, Range{0, off})
+		}
+		c.startAt(0, 0, Range{off, bytes})
+		c.flight.chunks[0].got = tt.had
+		if tt.thief != 0 { // of which two connections are at work
+			c.startAt(tt.thief, 0, Range{1 << 24, 1<<24 + 100_000})
+			c.startAt(tt.thief, 2, Range{1 << 25, 1<<25 + 100_000})
+		}
+		if acts := c.assignment.steal(tt.thief, 1, nil); (len(acts) > 0) != tt.want {
+			t.Errorf("%s: %+v", tt.name, acts)
+		}
+	}
+}
