@@ -48,7 +48,7 @@ quick: ## vet, and the tests of what only computes: less than a minute
 
 # Fuzz targets run with their seeds, and with what was found once, as tests do.
 .PHONY: test
-test: $(TOOLS)/gotestsum-$(GOTESTSUM) ## run all tests: five minutes on two cores
+test: $(TOOLS)/gotestsum-$(GOTESTSUM) ## run all tests: five to six minutes on two cores
 	@go vet -trimpath ./...
 	@.ci/test $(TOOLS)/gotestsum-$(GOTESTSUM)
 
