@@ -42,12 +42,12 @@ func (o *owner) gatherAll(now scheduler.Time) {
 		}
 		o.looks.reading[t.link] = max(o.looks.reading[t.link], int(t.stream)+1)
 	}
-	o.looks.ending = o.endsSoon()
+	ending := o.endsSoon()
 	for _, t := range o.transfers {
 		switch {
 		case t.resp == nil || t.released:
 		case now-t.progress < o.gatherPatience(now, t.link):
-			o.gather(t)
+			o.gather(t, ending)
 		default:
 			t.resp.Gather(1)
 		}
@@ -56,8 +56,8 @@ func (o *owner) gatherAll(now scheduler.Time) {
 
 // gather sets how many bytes a transfer waits for, by its link's rate and the number of connections that
 // were being read at the last look. Nothing is gathered for the consumer of a stream, which waits for
-// every byte, or under a rate limit, whose readers sleep anyway.
-func (o *owner) gather(t *transfer) {
+// every byte, or under a rate limit, whose readers sleep anyway. ending is endsSoon.
+func (o *owner) gather(t *transfer, ending bool) {
 	if t.eager || o.e.limited(t.link) {
 		return
 	}
@@ -69,11 +69,7 @@ func (o *owner) gather(t *transfer) {
 	}
 	rate := o.core.Link(t.link).Rate / float64(max(1, o.looks.reading[t.link]))
 	trip := l.conns.dataRTT
-	long := gatherFor(o.looks.reading[t.link], trip)
-	if o.looks.ending {
-		long = min(long, gatherTime)
-	}
-	t.resp.Gather(gatherBytes(rate, long, trip, l.conns.windows[t.stream]))
+	t.resp.Gather(gatherBytes(rate, gatherFor(o.looks.reading[t.link], trip, ending), trip, l.conns.windows[t.stream]))
 }
 
 // endsSoon says whether all that is left should have come within gatherEnd.
@@ -95,9 +91,13 @@ func (o *owner) gatherPatience(now scheduler.Time, id scheduler.LinkID) schedule
 	return max(gatherPatience, l.conns.dataRTT)
 }
 
-// gatherFor is for how long one of so many connections of a link may gather, whose data has a round trip of trip.
-func gatherFor(connections int, trip scheduler.Time) scheduler.Time {
-	if connections < gatherMany {
+// gatherFor is for how long one of so many connections of a link may gather, whose data has a round trip of
+// trip; ending says whether the end is near.
+func gatherFor(connections int, trip scheduler.Time, ending bool) scheduler.Time {
+	switch {
+	case ending:
+		return gatherTime
+	case connections < gatherMany:
 		return min(gatherLong, scheduler.Time(gatherPart*float64(trip)))
 	}
 	return min(scheduler.Time(connections)*gatherLong, scheduler.Time(gatherPartOfMany*float64(trip)))

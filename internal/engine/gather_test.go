@@ -27,7 +27,7 @@ func TestGatherBytes(t *testing.T) {
 		{"a fast link", 1e9, 1 * ms, 4 << 20, gatherMost},
 		{"no link at all", 1e30, 300 * ms, 4 << 20, gatherMost},
 	} {
-		if got := gatherBytes(c.rate, gatherFor(1, c.trip), c.trip, c.window); got != c.want {
+		if got := gatherBytes(c.rate, gatherFor(1, c.trip, false), c.trip, c.window); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", c.what, got, c.want)
 		}
 	}
@@ -57,13 +57,18 @@ func TestGatherOfMany(t *testing.T) {
 			t.Errorf("%s: %d ms, want %d", c.what, got/ms, c.want/ms)
 		}
 	}
-	if one, many := gatherBytes(1e6, gatherFor(7, 300*ms), 300*ms, 4<<20), gatherBytes(1e6, gatherFor(64, 300*ms), 300*ms, 4<<20); one != 40_000 || many < 99_999 || many > 100_000 {
+	if one, many := gatherBytes(1e6, gatherFor(7, 300*ms, false), 300*ms, 4<<20), gatherBytes(1e6, gatherFor(64, 300*ms, false), 300*ms, 4<<20); one != 40_000 || many < 99_999 || many > 100_000 {
 		t.Errorf("one gathers %d bytes, one of many %d", one, many)
+	}
+	for _, connections := range []int{1, 64} {
+		if got := gatherBytes(1e6, gatherFor(connections, 300*ms, true), 300*ms, 4<<20); got != 10_000 {
+			t.Errorf("%d near the end: %d bytes, want 10 ms of 1 MB/s", connections, got)
+		}
 	}
 }
 
-// TestGatherAtTheEnd: one request for 8 MB over a link.
-func TestGatherAtTheEnd(t *testing.T) {
+// TestTheEndIsNear when a second or less is left of 8 MB, over one link.
+func TestTheEndIsNear(t *testing.T) {
 	for _, c := range []struct {
 		rate, come int64 // bytes per second, bytes
 		want       bool

@@ -190,7 +190,7 @@ func (d *download) sized(reqs context.Context, size int64) {
 // take begins to use the bytes of a response. false: the object ends before them.
 func (o *owner) take(reqs context.Context, t *transfer) bool {
 	o.markUsed(t.link)
-	o.gather(t)
+	o.gather(t, o.endsSoon())
 	o.tellShort(reqs, t)
 	return !t.released
 }

@@ -47,7 +47,6 @@ type looks struct {
 	connections scheduler.Time
 	stalls      scheduler.Time // see slept
 	reading     []int          // how many connections of each link were being read; see gatherAll
-	ending      bool           // all that is left should come soon; see endsSoon
 }
 
 // usefulBytes is how many bytes have been received, and how many of them were set off against

@@ -53,7 +53,7 @@ type rateSample struct {
 // estimator measures one link: the sum over its requests in flight, never a
 // single request (skjolden, 4.4.3.2).
 type estimator struct {
-	bytes     int64 // that have come so far: see arrived
+	bytes     int64 // that have come so far; see load.arrived
 	burst     arrivalBurst
 	rate      float64
 	bandwidth float64

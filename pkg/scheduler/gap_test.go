@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rates are those that a link was taken to have, in bytes per second, once it has begun.
+// rates are the least and the highest estimate of a link's rate after its first second, in bytes per second.
 type rates struct {
 	link        *link
 	least, most float64
@@ -19,7 +19,7 @@ func (r *rates) note(now Time) {
 	}
 }
 
-// near says whether they have all been within a tenth of rate, be there any.
+// near says whether all that were noted are within a tenth of rate.
 func (r *rates) near(rate int64) bool {
 	return r.least > r.most || r.least > 0.9*float64(rate) && r.most < 1.1*float64(rate)
 }
@@ -28,10 +28,9 @@ func (r *rates) String() string {
 	return fmt.Sprintf("rates of %.0f to %.0f kB/s", r.least/1e3, r.most/1e3)
 }
 
-// TestBytesBehindAGapHaveCome: while one packet is missing, what comes behind it is told of, and counts: the link's rate
-// neither falls for as long nor soars when all of it is handed on, and nobody takes it for
-// silent. It does where nothing is told of, and where no queue stands that could have
-// dropped the packet.
+// TestBytesBehindAGapHaveCome: while a packet is missing for a second, the bytes behind it count if they
+// are told of: the link's rate stays within a tenth, and the link is not banned. Bytes that are not told
+// of do not count, nor do any where no queue can have dropped the packet.
 func TestBytesBehindAGapHaveCome(t *testing.T) {
 	const step, rate = 10 * Millisecond, int64(1e6) // bytes per second
 	for _, tt := range []struct {
@@ -73,8 +72,8 @@ func TestBytesBehindAGapHaveCome(t *testing.T) {
 	}
 }
 
-// TestBytesThatAreNotHandedOnHaveComeToo: what was kept for a request that is cut short is never handed on, but it has come: the
-// link is no slower for that.
+// TestBytesThatAreNotHandedOnHaveComeToo: bytes behind a gap whose request is cut short are never handed
+// on, but they crossed the link, whose rate stays.
 func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 	const step, rate, kept = 10 * Millisecond, int64(1e6), int64(500e3)
 	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 40, First: 1 << 30})
