@@ -62,7 +62,12 @@ func (s *Server) dial(ctx context.Context, client netip.Addr, protocol, target s
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.connect(ctx, o, s.choose(o), protocol, target)
+	t, attempts := s.place(o, protocol)
+	if t == nil {
+		return nil, nil, errNoLink
+	}
+	conn, err := s.connect(ctx, t, attempts, target)
+	return t, conn, err
 }
 
 // originOf is what a tunnel to a target leads from and to. It refuses addresses that the
@@ -80,16 +85,12 @@ func originOf(client netip.Addr, target string) (origin, error) {
 	return origin{client.Unmap(), strings.ToLower(strings.TrimSuffix(host, "."))}, nil
 }
 
-// connect makes a tunnel to a target over the links of attempts.
-func (s *Server) connect(ctx context.Context, o origin, attempts []attempt, protocol, target string) (*tunnel, *net.TCPConn, error) {
-	if len(attempts) == 0 {
-		return nil, nil, errNoLink
-	}
-	t := &tunnel{origin: o, protocol: protocol}
-	s.register(t, attempts[0].link)
+// connect makes a tunnel, which was placed on the first link of attempts, to a target. Where that
+// fails it removes the tunnel.
+func (s *Server) connect(ctx context.Context, t *tunnel, attempts []attempt, target string) (*net.TCPConn, error) {
 	conn, err := s.race(ctx, t, attempts, target)
 	if err == nil {
-		err = checkDestination(o.client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.config.Load().Self)
+		err = checkDestination(t.origin.client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.config.Load().Self)
 		if err == nil && !s.connected(t, conn) {
 			err = errNoLink
 		}
@@ -99,9 +100,9 @@ func (s *Server) connect(ctx context.Context, o origin, attempts []attempt, prot
 	}
 	if err != nil {
 		s.remove(t)
-		return nil, nil, err
+		return nil, err
 	}
-	return t, conn, nil
+	return conn, nil
 }
 
 // race connects over one link after the other until one is connected.

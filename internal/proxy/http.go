@@ -33,7 +33,23 @@ type plan struct {
 	origin   origin
 	attempts []attempt
 	protocol string
+	placed   atomic.Pointer[tunnel]     // counts for the request until it has a connection
 	remote   atomic.Pointer[netip.Addr] // the server's address, once there is a connection
+}
+
+// tunnel is the one that was placed for the request, or a further one.
+func (p *plan) tunnel(s *Server) *tunnel {
+	if t := p.placed.Swap(nil); t != nil {
+		return t
+	}
+	return s.placeAgain(p.origin, p.protocol, p.attempts[0].link)
+}
+
+// done removes the tunnel that was placed for the request, if it was not needed.
+func (p *plan) done(s *Server) {
+	if t := p.placed.Swap(nil); t != nil {
+		s.remove(t)
+	}
 }
 
 // reverse passes requests on, and their answers but for what change changes.
@@ -199,15 +215,19 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, with *httputil.
 		fail(w, err)
 		return
 	}
-	p := &plan{origin: o, attempts: s.choose(o), protocol: protocol}
-	if len(p.attempts) == 0 {
+	t, attempts := s.place(o, protocol)
+	if t == nil {
 		fail(w, errNoLink)
 		return
 	}
+	p := &plan{origin: o, attempts: attempts, protocol: protocol}
+	p.placed.Store(t)
+	defer p.done(s)
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		addr := addrPort(info.Conn.RemoteAddr()).Addr()
 		p.remote.Store(&addr)
 		if c, ok := info.Conn.(*counted); ok && info.Reused {
+			p.done(s)
 			s.reused(c.tunnel)
 		}
 	}})
@@ -292,7 +312,8 @@ func (s *Server) transport() *http.Transport {
 			if !ok {
 				return nil, errNoLink
 			}
-			t, conn, err := s.connect(ctx, p.origin, p.attempts, p.protocol, addr)
+			t := p.tunnel(s)
+			conn, err := s.connect(ctx, t, p.attempts, addr)
 			if err != nil {
 				return nil, err
 			}

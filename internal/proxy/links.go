@@ -197,8 +197,10 @@ type attempt struct {
 	wait    time.Duration // until the next link tries as well
 }
 
-// choose lists the link that is to carry a tunnel, and those for where it fails.
-func (s *Server) choose(o origin) []attempt {
+// place gives a tunnel that is to be made to the link that will serve it soonest, and lists that
+// link and those for where it fails. The tunnel counts from now on, so that the next one finds
+// less room there; whoever does not make it removes it. There is none where no link is left.
+func (s *Server) place(o origin, protocol string) (*tunnel, []attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -213,24 +215,31 @@ func (s *Server) choose(o origin) []attempt {
 			places = slices.Insert(slices.Delete(places, at, at+1), 0, slices.Index(s.members, h.link))
 		}
 	}
+	if len(places) == 0 {
+		return nil, nil
+	}
 	attempts := make([]attempt, 0, len(places))
 	for _, i := range places {
 		m := s.members[i]
 		attempts = append(attempts, attempt{m, m.network, m.stalls.limit()})
 	}
-	return attempts
+	return s.register(o, protocol, attempts[0].link), attempts
 }
 
-// register counts a tunnel in with a link before it is connected, so that the next one
-// finds less room there.
-func (s *Server) register(t *tunnel, m *member) {
+// placeAgain is a further tunnel to where one was placed.
+func (s *Server) placeAgain(o origin, protocol string, m *member) *tunnel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.link = m
+	return s.register(o, protocol, m)
+}
+
+func (s *Server) register(o origin, protocol string, m *member) *tunnel {
+	t := &tunnel{origin: o, protocol: protocol, link: m}
 	m.tunnels[t] = struct{}{}
-	if h := s.hosts[t.origin]; h != nil {
+	if h := s.hosts[o]; h != nil {
 		h.tunnels[t] = struct{}{}
 	}
+	return t
 }
 
 // reused says that a tunnel is used for something new, of which nobody knows how much it is.
@@ -331,9 +340,6 @@ func (s *Server) connected(t *tunnel, ends ...*net.TCPConn) bool {
 func (s *Server) remove(t *tunnel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.link == nil {
-		return
-	}
 	up, down := t.up.Load(), t.down.Load()
 	t.link.carried(up-t.lastUp, down-t.lastDown)
 	t.lastUp, t.lastDown = up, down

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -409,6 +410,38 @@ func TestAffinity(t *testing.T) {
 	}
 	if a.dials.Load() != 2 || b.dials.Load() != 2 {
 		t.Errorf("without affinity: %d and %d, want two on each link", a.dials.Load(), b.dials.Load())
+	}
+}
+
+// TestRequestsAtOnceShareLinks: of requests that come at the same moment, before any of them
+// is connected, each finds the others counted.
+func TestRequestsAtOnceShareLinks(t *testing.T) {
+	for range 50 {
+		a, b := &wire{name: "a"}, &wire{name: "b"}
+		_, addr := start(t, Config{Placement: Measured}, a, b)
+		var all sync.WaitGroup
+		all.Add(4)
+		site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			all.Done()
+			all.Wait() // none is answered before all are asked
+		}))
+		t.Cleanup(site.Close)
+		client := clientThrough(t, addr, "")
+		var asked sync.WaitGroup
+		for range 4 {
+			asked.Go(func() {
+				resp, err := client.Get(site.URL)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = resp.Body.Close()
+			})
+		}
+		asked.Wait()
+		if a.dials.Load() != 2 || b.dials.Load() != 2 {
+			t.Fatalf("four requests at once: %d and %d dials, want two over each link", a.dials.Load(), b.dials.Load())
+		}
 	}
 }
 
