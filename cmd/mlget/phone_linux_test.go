@@ -229,18 +229,7 @@ func sent(t *testing.T) traffic {
 	}
 	text, err := os.ReadFile("/proc/self/net/snmp")
 	must(t, err)
-	at := -1 // where a line of names says that the resets are
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		switch {
-		case f[0] != "Tcp:":
-		case at < 0:
-			at = slices.Index(f, "OutRsts")
-		default:
-			now.resets, err = strconv.ParseUint(f[at], 10, 64)
-			must(t, err)
-		}
-	}
+	now.resets = uint64(sumCounters(t, string(text), "OutRsts"))
 	return now
 }
 
