@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -137,8 +136,7 @@ func (b *batch) over() bool { return b.supply.jobs == nil && len(b.files) == 0 }
 
 // loop drives the scheduler until every file has ended or something is wrong.
 func (b *batch) loop(ctx, reqs context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	defer b.waker.close()
 	for b.proceed(reqs) {
 		var more <-chan *Job
 		if b.wantsFiles() {
@@ -146,7 +144,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 		}
 		now := b.e.now()
 		look, due := b.nextLook(now)
-		timer.Reset(b.waker.set(now, look, due))
+		b.waker.sleep(b.waker.set(now, look, due))
 		select {
 		case <-b.waker.bell:
 		case m := <-b.messages:
@@ -156,7 +154,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 			b.takeJob(reqs, job, ok)
 		case done := <-b.background:
 			done()
-		case <-timer.C:
+		case <-b.waker.timer.C:
 		case <-ctx.Done():
 			b.fail(context.Cause(ctx))
 			return

@@ -21,8 +21,7 @@ const (
 // loop drives the scheduler, or reads the object as a single stream, until the object is complete
 // or something is wrong.
 func (d *download) loop(ctx, reqs context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	defer d.waker.close()
 	for d.err == nil && !d.finished() {
 		now := d.e.now()
 		look, due, moved := d.nextWake(now), d.core.NextDue(), d.to.stream().moved()
@@ -36,7 +35,7 @@ func (d *download) loop(ctx, reqs context.Context) {
 		if d.awaitsConsumer(now) {
 			sleep = time.Duration(d.whilePaused(now) - now)
 		}
-		timer.Reset(sleep)
+		d.waker.sleep(sleep)
 		select {
 		case <-d.waker.bell:
 		case m := <-d.messages:
@@ -46,7 +45,7 @@ func (d *download) loop(ctx, reqs context.Context) {
 		case <-moved:
 			d.fail(d.to.stream().failed())
 			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
-		case <-timer.C:
+		case <-d.waker.timer.C:
 		case <-ctx.Done():
 			d.fail(context.Cause(ctx))
 			return

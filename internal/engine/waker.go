@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -17,13 +18,46 @@ const wakeDelay = 150 * scheduler.Millisecond
 type waker struct {
 	due  atomic.Int64  // the scheduler.Time of the next look; scheduler.Never: the bell has been rung for it
 	last atomic.Int64  // the scheduler.Time when bytes came last
-	bell chan struct{} // bytes have come since the look was due
+	bell chan struct{} // bytes have come since the look was due, or it is time
+
+	timer *time.Timer // for when no bytes come, until there is an alarm
+	alarm *alarm      // nil: there is none
+	tried bool        // whether there can be one
 }
 
 func newWaker() *waker {
-	l := &waker{bell: make(chan struct{}, 1)}
+	l := &waker{bell: make(chan struct{}, 1), timer: time.NewTimer(0)}
 	l.due.Store(int64(scheduler.Never))
 	return l
+}
+
+// over says that bytes come over a connection: where that is a socket of the kernel's, its timers are worth
+// having. It is for the owner.
+func (l *waker) over(conn net.Conn) {
+	if l.tried || !tells(conn) {
+		return
+	}
+	l.tried = true
+	if a, err := newAlarm(l.bell); err == nil {
+		l.timer.Stop()
+		l.alarm = a
+	}
+}
+
+// sleep has the owner woken after d, by its timer or the bell. It is for the owner.
+func (l *waker) sleep(d time.Duration) {
+	if l.alarm != nil {
+		l.alarm.set(d)
+		return
+	}
+	l.timer.Reset(d)
+}
+
+func (l *waker) close() {
+	l.timer.Stop()
+	if l.alarm != nil {
+		l.alarm.close()
+	}
 }
 
 // set has the owner woken by the first bytes that come from look on, and returns for how long it may sleep

@@ -68,11 +68,11 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 	return info, true
 }
 
-// readUnread is how many bytes have come and were not read.
+// readUnread is how many bytes have come and were not read. It never waits, as readTCPInfo.
 func readUnread(fd uintptr) int {
-	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-	if err != nil {
+	var n int32
+	if _, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, fd, unix.TIOCINQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
 		return 0
 	}
-	return n
+	return int(n)
 }
