@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -34,7 +35,7 @@ func newWaker() *waker {
 // over says that bytes come over a connection: where that is a socket of the kernel's, its timers are worth
 // having. It is for the owner.
 func (l *waker) over(conn net.Conn) {
-	if l.tried || !tells(conn) {
+	if l.tried || !link.IsSocket(conn) {
 		return
 	}
 	l.tried = true

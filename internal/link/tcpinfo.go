@@ -33,6 +33,9 @@ func ReadTCPInfo(c net.Conn) (info TCPInfo, ok bool) {
 	return info, ok
 }
 
+// IsSocket says whether a connection, or what it wraps, is a socket of the kernel's.
+func IsSocket(c net.Conn) bool { return control(c, func(uintptr) {}) == nil }
+
 // control lets do ask the kernel about c.
 func control(c net.Conn, do func(fd uintptr)) error {
 	for {
