@@ -67,7 +67,7 @@ func rules() map[string]rule {
 		// Acts.
 		"internal/engine/accept": {imports: "internal/fetch internal/identity pkg/scheduler"},
 		"internal/engine": {
-			imports: "internal/engine/accept internal/errno internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
+			imports: "internal/engine/accept internal/errno internal/event internal/fetch internal/identity internal/link internal/store internal/timerfd pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/soaktest internal/testbody golang.org/x/sys",
 		},
 		// Data plans: what --link says of them, and the book of their use.
@@ -258,6 +258,7 @@ func rules() map[string]rule {
 		"internal/rewrite":    {imports: "internal/filelock"},
 		"internal/errno":      {imports: "golang.org/x/sys"},
 		"internal/filelock":   {imports: "golang.org/x/sys"},
+		"internal/timerfd":    {imports: "golang.org/x/sys"},
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
 		"internal/curldate":   {std: "errors strconv strings time"},
@@ -314,8 +315,8 @@ func onlyBy() map[string]string {
 		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link internal/store",           // structures of kernels, system calls
-		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics internal/proxy internal/cli/proxy", // the type that net/http's server asks for
+		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link internal/store internal/timerfd", // structures of kernels, system calls
+		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics internal/proxy internal/cli/proxy",        // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",

@@ -42,7 +42,7 @@
 //	segments.go  the kernel's counts of a link     blocks.go    memory for bytes
 //	gather.go    how many bytes wake a reader      freelist.go  free blocks and pipes
 //	uplink.go    uplinks full of acknowledgements  waker.go     when bytes wake the owner
-//	alarm_*.go   the kernel's timer for it        sink.go, stream.go  where bytes go
+//	sink.go, stream.go  where bytes go
 //
 // What any owner does, of one object or of many:
 //

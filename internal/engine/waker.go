@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/timerfd"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -21,9 +22,9 @@ type waker struct {
 	last atomic.Int64  // the scheduler.Time when bytes came last
 	bell chan struct{} // bytes have come since the look was due, or it is time
 
-	timer *time.Timer // for when no bytes come, until there is an alarm
-	alarm *alarm      // nil: there is none
-	tried bool        // whether there can be one
+	timer *time.Timer    // for when no bytes come, until there is an alarm
+	alarm *timerfd.Timer // nil: there is none
+	tried bool           // whether there can be one
 }
 
 func newWaker() *waker {
@@ -39,7 +40,7 @@ func (l *waker) over(conn net.Conn) {
 		return
 	}
 	l.tried = true
-	if a, err := newAlarm(l.bell); err == nil {
+	if a, err := timerfd.New(l.bell); err == nil {
 		l.timer.Stop()
 		l.alarm = a
 	}
@@ -48,7 +49,7 @@ func (l *waker) over(conn net.Conn) {
 // sleep has the owner woken after d, by its timer or the bell. It is for the owner.
 func (l *waker) sleep(d time.Duration) {
 	if l.alarm != nil {
-		l.alarm.set(d)
+		l.alarm.Set(d)
 		return
 	}
 	l.timer.Reset(d)
@@ -57,7 +58,7 @@ func (l *waker) sleep(d time.Duration) {
 func (l *waker) close() {
 	l.timer.Stop()
 	if l.alarm != nil {
-		l.alarm.close()
+		l.alarm.Close()
 	}
 }
 
