@@ -38,12 +38,14 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.asked = map[string]int{}
 	}
 	s.asked[r.URL.Path]++
+	n := s.asked[r.URL.Path]
 	s.mu.Unlock()
 	o := objectAt(r.URL.Path)
 	if o == nil {
 		http.NotFound(w, r)
 		return
 	}
+	o.requests.Store(int64(n)) // this one is the nth
 	if s.gate != nil && s.gate(w, r, o) {
 		return
 	}

@@ -142,8 +142,8 @@ func TestBatchJournalOfHeldFile(t *testing.T) {
 	t.Parallel()
 	sh := &shop{}
 	rig := newRig(t, &testLink{name: "a"})
-	sh.gate = func(w http.ResponseWriter, r *http.Request, _ *object) bool {
-		if sh.times(r.URL.Path) == 1 {
+	sh.gate = func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+		if o.requests.Load() == 1 {
 			return false
 		}
 		// Not before something has come: a file that has to wait is asked for no more.
