@@ -60,7 +60,7 @@ func TestBatchBroken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	sh := &shop{}
-	sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
+	sh.gate = func(w http.ResponseWriter, _ *http.Request, o *object) bool {
 		if o.body.Seed%9 != 4 || o.requests.Load() > 2 {
 			return false
 		}
@@ -79,7 +79,7 @@ func TestBatchBusyServer(t *testing.T) {
 	timeless(func(t *bubble) {
 		r := newRig(t)
 		sh := &shop{}
-		sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
+		sh.gate = func(w http.ResponseWriter, _ *http.Request, o *object) bool {
 			switch {
 			case o.body.Seed%8 == 1 && o.requests.Load() == 1:
 				w.Header().Set("Retry-After", "1")
