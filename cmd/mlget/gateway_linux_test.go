@@ -197,25 +197,20 @@ func (x *crossroads) forwarded(t *testing.T, which string) int64 {
 	return n
 }
 
-// snmp is one of a namespace's counters: of a protocol's line, the field of that number.
-func (x *crossroads) snmp(t *testing.T, which, protocol string, field int) int64 {
-	t.Helper()
-	for line := range strings.Lines(x.in(t, which, "cat", "/proc/net/snmp")) {
-		f := strings.Fields(line)
-		if n, err := strconv.ParseInt(f[min(field, len(f)-1)], 10, 64); f[0] == protocol+":" && err == nil {
-			return n
-		}
-	}
-	t.Fatalf("no counter %d of %s", field, protocol)
-	return 0
+// passed is how many datagrams of IPv4 a router has forwarded, in both directions.
+func (x *crossroads) passed(t *testing.T, which string) int64 {
+	return x.counter(t, which, "ForwDatagrams")
 }
 
-// passed is how many datagrams of IPv4 a router has forwarded, in both directions.
-func (x *crossroads) passed(t *testing.T, which string) int64 { return x.snmp(t, which, "Ip", 6) }
+// counter is one of a namespace's counters.
+func (x *crossroads) counter(t *testing.T, which, name string) int64 {
+	t.Helper()
+	return sumCounters(t, x.in(t, which, "cat", "/proc/net/snmp"), name)
+}
 
 // resets is how many resets the client has sent: for a connection that is gone the kernel sends
 // them by its main table, whatever the mark of its socket was.
-func (x *crossroads) resets(t *testing.T) int64 { return x.snmp(t, "c", "Tcp", 14) }
+func (x *crossroads) resets(t *testing.T) int64 { return x.counter(t, "c", "OutRsts") }
 
 // leftovers are the rules and routes that mlget has made and not removed.
 func (x *crossroads) leftovers(t *testing.T) string {

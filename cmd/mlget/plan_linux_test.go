@@ -46,7 +46,7 @@ func (l *lab) settled(t *testing.T) int64 {
 	}
 }
 
-// uncounted is how many bytes have come that no plan counts: packets for connections that were
+// uncounted is how many bytes have come so far that no plan counts: packets for connections that were
 // closed before, each of which Linux answers by a reset (RFC 9293, 3.10.7.1), and those that came
 // twice, of which it tells the sender (RFC 2883).
 func (l *lab) uncounted(t *testing.T) int64 {
@@ -198,11 +198,10 @@ func TestDataPlanCountsWhatCrosses(t *testing.T) {
 		t.Run(strings.Join(more, " "), func(t *testing.T) {
 			t.Parallel()
 			l := startLab(t, linklab.Config{Size: 20e6}, slowLTE)
-			before := l.settled(t)
+			before, uncountedBefore := l.settled(t), l.uncounted(t)
 			get, _ := l.spend(t, "out.bin", "1G/month", more...)
 			get().want(t, 0)
-			crossed := l.settled(t) - before
-			uncounted := l.uncounted(t)
+			crossed, uncounted := l.settled(t)-before, l.uncounted(t)-uncountedBefore
 			used, left := l.plan(t)
 			if want := crossed - uncounted; used < want*99/100 || used > want*101/100 || used+left != 1<<30 {
 				t.Errorf("%d bytes are booked of %d that crossed the link, %d of them uncounted, %d left", used, crossed, uncounted, left)

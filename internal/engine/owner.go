@@ -199,7 +199,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 // measure takes what a response tells of its link's round trip.
 func (o *owner) measure(reqs context.Context, t *transfer, resp *fetch.Response) {
 	rtt := o.e.links[t.link].leastRTT(resp.Conn())
-	o.waker.over(resp.Conn())
+	o.waker.chooseTimer(resp.Conn())
 	o.step(reqs, scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.reported, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2", Answered: true,
 	})

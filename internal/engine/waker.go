@@ -14,17 +14,17 @@ import (
 // silence that counts.
 const wakeDelay = 150 * scheduler.Millisecond
 
-// waker wakes the owner of transfers with the first bytes that come after a look at them is due. A process
-// that is awake for bytes looks at lower cost than one that a timer has to wake: that costs a dozen
-// context switches, most of them the Go runtime's.
+// waker wakes the owner of transfers with the first bytes that come after a look at them is due: a process
+// that is awake for bytes looks at lower cost than one that a timer has to wake. Its timer is for when no
+// bytes come.
 type waker struct {
 	due  atomic.Int64  // the scheduler.Time of the next look; scheduler.Never: the bell has been rung for it
 	last atomic.Int64  // the scheduler.Time when bytes came last
 	bell chan struct{} // bytes have come since the look was due, or it is time
 
-	timer *time.Timer    // for when no bytes come, until there is an alarm
+	timer *time.Timer    // until there is an alarm
 	alarm *timerfd.Timer // nil: there is none
-	tried bool           // whether there can be one
+	tried bool           // an alarm was asked for: there is one, or there can be none
 }
 
 func newWaker() *waker {
@@ -33,9 +33,9 @@ func newWaker() *waker {
 	return l
 }
 
-// over says that bytes come over a connection: where that is a socket of the kernel's, its timers are worth
-// having. It is for the owner.
-func (l *waker) over(conn net.Conn) {
+// chooseTimer has the kernel's timer used from now on if a connection over which bytes come is a socket. It
+// is for the owner.
+func (l *waker) chooseTimer(conn net.Conn) {
 	if l.tried || !link.IsSocket(conn) {
 		return
 	}

@@ -445,6 +445,63 @@ func TestRequestsAtOnceShareLinks(t *testing.T) {
 	}
 }
 
+// TestPlacedTunnelsCount: a tunnel takes room from when it is placed until it is removed.
+func TestPlacedTunnelsCount(t *testing.T) {
+	s, _ := start(t, Config{Placement: Measured}, &wire{name: "a"}, &wire{name: "b"})
+	first, attempts := s.place(origin{host: "x"}, httpProtocol)
+	second, others := s.place(origin{host: "x"}, httpProtocol)
+	if attempts[0].link == others[0].link {
+		t.Error("two tunnels that are not connected yet share a link, and the other one has none")
+	}
+	s.remove(first)
+	s.remove(second)
+	for _, l := range s.Links() {
+		if l.Tunnels != 0 {
+			t.Errorf("%s: %d tunnels are left", l.Name, l.Tunnels)
+		}
+	}
+}
+
+// TestRequestsCountOnce: a request takes the room of one tunnel, whether its connection is new or
+// was there before; one for which no connection is made takes none.
+func TestRequestsCountOnce(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-answer
+	}))
+	defer site.Close()
+	a := &wire{name: "a"}
+	s, addr := start(t, Config{Placement: Measured}, a)
+	client := clientThrough(t, addr, "")
+	for _, what := range []string{"a new connection", "a connection that was there"} {
+		ended := make(chan error)
+		go func() {
+			resp, err := client.Get(site.URL)
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			ended <- err
+		}()
+		<-asked
+		if n := s.Links()[0].Tunnels; n != 1 {
+			t.Errorf("%s: a request counts as %d tunnels", what, n)
+		}
+		answer <- struct{}{}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := a.dials.Load(); n != 1 {
+		t.Fatalf("%d connections were made for two requests, one after the other", n)
+	}
+	// net/http/httputil refuses such a protocol before there is a connection.
+	got := talk(t, addr, "GET "+site.URL+"/ HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: \xc3\xa9\r\n\r\n")
+	if n := s.Links()[0].Tunnels; !strings.HasPrefix(got, "HTTP/1.1 502 ") || n != 1 {
+		t.Errorf("%q, and %d tunnels for one connection", got, n)
+	}
+}
+
 // allowance is an account with so many bytes in it.
 type allowance struct{ left int64 }
 
