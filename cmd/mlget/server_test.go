@@ -62,7 +62,10 @@ func newSite(t testing.TB) *site {
 				s.mu.Unlock()
 			}
 		}
-		t.Cleanup((*srv).Close)
+		t.Cleanup(func() { // under wine a write does not always see that its client has gone
+			(*srv).CloseClientConnections()
+			(*srv).Close()
+		})
 	}
 	t.Cleanup(s.release) // before the servers close, which waits for answers
 	s.clear.Start()

@@ -278,7 +278,7 @@ func flavours() []flavour {
 		s.Config.Protocols.SetHTTP1(true)
 		s.Config.Protocols.SetUnencryptedHTTP2(true)
 		s.Start()
-		t.Cleanup(s.Close)
+		t.Cleanup(func() { closeServer(s) })
 		return s
 	}
 	secure := func(h2 bool) func(testing.TB, http.Handler) *httptest.Server {
@@ -286,7 +286,7 @@ func flavours() []flavour {
 			s := httptest.NewUnstartedServer(h)
 			s.EnableHTTP2 = h2
 			s.StartTLS()
-			t.Cleanup(s.Close)
+			t.Cleanup(func() { closeServer(s) })
 			return s
 		}
 	}
@@ -302,6 +302,13 @@ func flavours() []flavour {
 		{"h2", "2", secure(true), trusting(Auto)},
 		{"h2c", "2", plain, func(*httptest.Server) Config { return Config{Protocol: HTTP2PriorKnowledge} }},
 	}
+}
+
+// closeServer ends connections in use as well. Close alone waits for the server to see that
+// its client has gone, which under wine a write does not always see.
+func closeServer(s *httptest.Server) {
+	s.CloseClientConnections()
+	s.Close()
 }
 
 // lines joins header lines for a raw answer.

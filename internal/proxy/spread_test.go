@@ -117,7 +117,10 @@ func large(t *testing.T, secure bool) *httptest.Server {
 	} else {
 		s.Start()
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() { // under wine a write does not always see that its client has gone
+		s.CloseClientConnections()
+		s.Close()
+	})
 	return s
 }
 
