@@ -174,11 +174,12 @@ func (b *batch) boundMost(t *transfer) int {
 }
 
 // forbidden puts a file off whose server may bound the number of requests. The file's own requests are
-// withdrawn with it, so only others count as a reason.
+// withdrawn with it, so only others count as a reason, and of these only what the server serves: files
+// that are forbidden themselves would be one another's excuse without end.
 func (b *batch) forbidden(reqs context.Context, t *transfer) diagnosis {
 	f, now := t.file, b.e.now()
 	others := b.e.load.exceeds(t.url, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
-		return other.link == t.link && other.file != f && other.file.site == f.site
+		return other.link == t.link && other.file != f && other.file.site == f.site && other.got.Load() > 0
 	})
 	b.e.load.countForbidden(&f.forbidden, t.url, t.link, others)
 	b.noteAnswer(t)

@@ -227,7 +227,7 @@ func TestForbiddenFilesAreNoBound(t *testing.T) {
 			if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status {
 				t.Errorf("file %d: %v", i, err)
 			}
-			if n := sh.times(wares[i].path); n > 2*(1+mayBeBoundMost) { // some of them twice at a time, when one is late
+			if n := sh.times(wares[i].path); n > 3+mayBeBoundMost { // what is refused while others are served may be due to these
 				t.Errorf("file %d was asked for %d times", i, n)
 			}
 		}
