@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/netip"
@@ -172,7 +173,7 @@ func (c *memConn) Close() error {
 type memPipe struct {
 	mu      sync.Mutex
 	changed *sync.Cond
-	buf     []byte
+	buf     bytes.Buffer
 	written bool // the writer has closed
 	gone    bool // the reader has
 
@@ -205,9 +206,8 @@ func (p *memPipe) read(b []byte) (int, error) {
 			return 0, net.ErrClosed
 		case p.reading.passed:
 			return 0, os.ErrDeadlineExceeded
-		case len(p.buf) > 0:
-			n := copy(b, p.buf)
-			p.buf = p.buf[:copy(p.buf, p.buf[n:])]
+		case p.buf.Len() > 0:
+			n, _ := p.buf.Read(b)
 			p.changed.Broadcast()
 			return n, nil
 		case p.written:
@@ -221,7 +221,7 @@ func (p *memPipe) write(b []byte) (n int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		switch room := memRoom - len(p.buf); {
+		switch room := memRoom - p.buf.Len(); {
 		case p.written:
 			return n, net.ErrClosed
 		case p.gone:
@@ -232,7 +232,7 @@ func (p *memPipe) write(b []byte) (n int, err error) {
 			return n, nil
 		case room > 0:
 			some := b[n:min(len(b), n+room)]
-			p.buf = append(p.buf, some...)
+			p.buf.Write(some)
 			n += len(some)
 			p.changed.Broadcast()
 			continue
