@@ -69,6 +69,9 @@ func newRoot(args []string, status *int) *cobra.Command {
 			return cmd.Help()
 		},
 	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &HintError{Err: err, Hint: cmd.CommandPath() + " --help lists what there is"}
+	})
 	root.AddCommand(newRun(args, status), newScenarios(), newBound())
 	return root
 }

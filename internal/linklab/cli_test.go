@@ -62,6 +62,14 @@ func TestScenariosCommand(t *testing.T) {
 	}
 }
 
+// TestUnknownFlagHasAHint: as mlget's own.
+func TestUnknownFlagHasAHint(t *testing.T) {
+	want := "linklab: unknown flag: --nope\nlinklab: hint: linklab run --help lists what there is\n"
+	if status, _, errOut := call("run", "--nope"); status != statusFailed || errOut != want {
+		t.Errorf("%d, %q, want %q", status, errOut, want)
+	}
+}
+
 func TestParseSize(t *testing.T) {
 	if got, err := ParseSize("1.5M"); err != nil || got != 3<<19 {
 		t.Errorf("%d, %v", got, err)

@@ -1,10 +1,13 @@
 package bench
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/linklab"
 )
 
 // TestBuildsTakeTurns: the pairs of a scenario are in the order ABBA.
@@ -27,7 +30,8 @@ func TestBuildsTakeTurns(t *testing.T) {
 			t.Errorf("%s: %s", s, order[s])
 		}
 	}
-	if _, err := (flags{against: filepath.Dir(program)}).config(); err == nil || !strings.HasPrefix(err.Error(), "--against: ") {
+	_, err = (flags{against: filepath.Dir(program)}).config()
+	if hint, ok := errors.AsType[*linklab.HintError](err); !ok || !strings.HasPrefix(err.Error(), "--against: ") || hint.Hint == "" {
 		t.Error(err)
 	}
 }

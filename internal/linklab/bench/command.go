@@ -172,7 +172,7 @@ func (f flags) config() (Config, error) {
 	if f.against != "" {
 		var err error
 		if c.Against, err = linklab.HashFile(f.against); err != nil {
-			return c, fmt.Errorf("--against: %w", err)
+			return c, &linklab.HintError{Err: fmt.Errorf("--against: %w", err), Hint: "give the program of another build: its checkout's bin/mlget after make build"}
 		}
 	}
 	if f.size != "" {
