@@ -135,7 +135,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		e.Hint = flagHint(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
 	default:
-		e.Hint = helpHint(cmd)
+		e.Hint = flags.HelpHint(cmd)
 	}
 	return e
 }
@@ -145,7 +145,5 @@ func flagHint(cmd *cobra.Command, name, group string) string {
 	if near := nearFlag(cmd, name); near != "" && group == "" {
 		return "did you mean --" + near + "?"
 	}
-	return helpHint(cmd)
+	return flags.HelpHint(cmd)
 }
-
-func helpHint(cmd *cobra.Command) string { return cmd.CommandPath() + " --help lists what there is" }

@@ -2,6 +2,7 @@
 package flags
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,12 +13,15 @@ import (
 )
 
 // NoArgs fails with any argument.
-func NoArgs(_ *cobra.Command, args []string) error {
+func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return exit.Usagef("unexpected argument %q", args[0])
+		return exit.UsageError{Err: fmt.Errorf("unexpected argument %q", args[0]), Hint: HelpHint(cmd)}
 	}
 	return nil
 }
+
+// HelpHint leads to what a command takes.
+func HelpHint(cmd *cobra.Command) string { return cmd.CommandPath() + " --help lists what there is" }
 
 // NoSuch says that a flag takes other words.
 func NoSuch(flag, word string, words []string) error {
